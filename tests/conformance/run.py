@@ -1,4 +1,4 @@
-"""`make conformance`: every scenario that is not left out, a few beside each other; the sum at the end."""
+"""`make conformance`: run every scenario that is not left out, a few in parallel, and print a summary."""
 
 import asyncio
 import os

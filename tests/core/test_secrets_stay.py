@@ -169,7 +169,7 @@ async def test_a_call_does_not_run_when_its_decision_cannot_be_written(
         await driver.prompt("go")
         [result] = [one.result for one in driver.all(ToolCallFinished)]
         assert result.outcome == "error" and "not run" in result.text
-        assert any("audit cannot be written" in one.text for one in driver.all(Warned))
+        assert any("audit log cannot be written" in one.text for one in driver.all(Warned))
     assert not (root / "a.txt").exists()
 
 

@@ -1,4 +1,4 @@
-"""The connection to one server: whatever the server does, the call at hand ends and nothing else does."""
+"""The connection to one server: whatever the server does, only the current call fails."""
 
 import asyncio
 import json
@@ -147,7 +147,7 @@ async def test_a_line_without_end_ends_the_connection_and_fills_no_memory(tmp_pa
     with pytest.raises(McpFailed):
         async with connected(tmp_path, endless=True, largest=1_000_000):
             pass
-    assert "a line of more than 1000000 bytes" in (tmp_path / "log").read_text(encoding="utf-8")
+    assert "a line is longer than 1000000 bytes" in (tmp_path / "log").read_text(encoding="utf-8")
 
 
 async def test_a_flood_of_messages_is_kept_out_and_the_answer_comes(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ async def test_a_flood_of_messages_is_kept_out_and_the_answer_comes(tmp_path: Pa
     assert (tmp_path / "log").read_text(encoding="utf-8").count("[info]") <= 1_000
 
 
-async def test_what_only_a_person_knows_is_asked_as_a_form(tmp_path: Path) -> None:
+async def test_what_only_a_user_knows_is_asked_as_a_form(tmp_path: Path) -> None:
     person = Person(FormAnswer("accept", {"name": "ada"}))
     async with connected(tmp_path, tool("ask", "ask")) as connection:
         outcome = await connection.call("ask", {}, person)
@@ -176,7 +176,7 @@ async def test_outside_of_a_session_every_question_is_declined(tmp_path: Path) -
         assert "nobody is there" in (await connection.call("sample", {})).text
 
 
-async def test_a_page_is_opened_only_by_a_person(tmp_path: Path) -> None:
+async def test_a_page_is_opened_only_by_a_user(tmp_path: Path) -> None:
     person = Person(FormAnswer("accept"))
     async with connected(tmp_path, tool("open", "open:https://example.org/x")) as connection:
         await connection.call("open", {}, person)

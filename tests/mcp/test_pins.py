@@ -1,4 +1,4 @@
-"""What a person agreed to holds for exactly that, and for nothing that calls itself the same."""
+"""An approval covers exactly what the user approved, and nothing else of the same name."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -22,17 +22,17 @@ def pins(tmp_path: Path) -> PinStore:
 
 
 def test_a_server_of_a_project_starts_after_a_yes_and_a_users_own_at_once(pins: PinStore) -> None:
-    assert pins.standing(USER).allowed
-    assert not pins.standing(PROJECT).allowed
+    assert pins.status(USER).allowed
+    assert not pins.status(PROJECT).allowed
     pins.approve(PROJECT)
-    assert pins.standing(PROJECT).allowed
+    assert pins.status(PROJECT).allowed
 
 
 def test_servers_that_are_pinned_at_the_same_time_are_all_pinned(pins: PinStore) -> None:
     servers = [replace(PROJECT, name=f"s{number}") for number in range(24)]
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(pins.approve, servers))
-    assert [one.name for one in servers if not pins.standing(one).allowed] == []
+    assert [one.name for one in servers if not pins.status(one).allowed] == []
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_servers_that_are_pinned_at_the_same_time_are_all_pinned(pins: PinStore)
 )
 def test_a_yes_is_for_one_command_line_alone(pins: PinStore, other: McpServer) -> None:
     pins.approve(PROJECT)
-    assert not pins.standing(other).allowed
+    assert not pins.status(other).allowed
 
 
 def test_the_yes_ends_when_the_projects_script_changes(pins: PinStore, tmp_path: Path) -> None:
@@ -55,27 +55,27 @@ def test_the_yes_ends_when_the_projects_script_changes(pins: PinStore, tmp_path:
     script.write_text("print(1)", encoding="utf-8")
     own = replace(PROJECT, command=("python", "server.py"))
     pins.approve(own)
-    assert pins.standing(own).allowed
+    assert pins.status(own).allowed
     script.write_text("print(2)", encoding="utf-8")
-    standing = pins.standing(own)
-    assert not standing.allowed and "is different" in standing.reason
+    standing = pins.status(own)
+    assert not standing.allowed and "have changed" in standing.reason
 
 
 def test_a_key_may_change_without_a_new_yes(pins: PinStore) -> None:
     pins.approve(replace(PROJECT, environment={"GITHUB_TOKEN": "one"}))
-    assert pins.standing(replace(PROJECT, environment={"GITHUB_TOKEN": "two"})).allowed
+    assert pins.status(replace(PROJECT, environment={"GITHUB_TOKEN": "two"})).allowed
 
 
 def test_a_users_server_that_became_another_is_asked_about(pins: PinStore) -> None:
     pins.checked(USER, (TOOL,))
-    standing = pins.standing(replace(USER, command=("npx", "evil")))
-    assert not standing.allowed and "it was 'npx -y thing', it is 'npx evil'" in standing.reason
+    standing = pins.status(replace(USER, command=("npx", "evil")))
+    assert not standing.allowed and "it was 'npx -y thing' and is now 'npx evil'" in standing.reason
 
 
 def test_a_no_holds_until_the_server_is_another(pins: PinStore) -> None:
     pins.refuse(PROJECT)
-    assert pins.standing(PROJECT).is_refused
-    assert not pins.standing(replace(PROJECT, command=("other",))).is_refused
+    assert pins.status(PROJECT).is_refused
+    assert not pins.status(replace(PROJECT, command=("other",))).is_refused
 
 
 @pytest.mark.parametrize(
@@ -110,14 +110,14 @@ def test_a_tool_that_went_away_cannot_come_back_as_another(pins: PinStore) -> No
 def test_projects_do_not_share_what_was_agreed_to(tmp_path: Path) -> None:
     one, other = PinStore(str(tmp_path / "a"), tmp_path), PinStore(str(tmp_path / "b"), tmp_path)
     one.approve(PROJECT)
-    assert one.standing(PROJECT).allowed and not other.standing(PROJECT).allowed
+    assert one.status(PROJECT).allowed and not other.status(PROJECT).allowed
 
 
-def test_a_file_that_cannot_be_read_means_that_nobody_agreed(pins: PinStore, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_means_that_no_one_agreed(pins: PinStore, tmp_path: Path) -> None:
     pins.approve(PROJECT)
     for file in (tmp_path / "state" / "mcp").iterdir():
         file.write_text("{broken", encoding="utf-8")
-    assert not pins.standing(PROJECT).allowed
+    assert not pins.status(PROJECT).allowed
 
 
 def test_the_fingerprint_tells_words_from_one_another() -> None:

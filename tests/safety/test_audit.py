@@ -1,4 +1,4 @@
-"""G19: whatever is changed, cut, moved, put in or replaced in the record of decisions shows."""
+"""Any change to the audit log is detected: changed, cut, moved, inserted or replaced lines."""
 
 import hashlib
 import json
@@ -36,13 +36,13 @@ def fault(folder: Path) -> tuple[str, int]:
     return ("", 0) if found.fault is None else (found.fault.file, found.fault.line)
 
 
-def test_g19_an_untouched_chain_is_whole(tmp_path: Path) -> None:
+def test_an_untouched_chain_is_whole(tmp_path: Path) -> None:
     filled(tmp_path)
     found = verify_audit(tmp_path, {})
     assert found.is_whole and (found.lines, found.files, found.unchained) == (6, 1, 0)
 
 
-def test_g19_every_changed_byte_is_found_and_its_line_named(tmp_path: Path) -> None:
+def test_every_changed_byte_is_found_and_its_line_named(tmp_path: Path) -> None:
     file = filled(tmp_path)
     raw = file.read_bytes()
     for at in range(len(raw)):
@@ -55,7 +55,7 @@ def test_g19_every_changed_byte_is_found_and_its_line_named(tmp_path: Path) -> N
     assert verify_audit(tmp_path, {}).is_whole
 
 
-def test_g19_every_dropped_swapped_doubled_or_inserted_line_is_found(tmp_path: Path) -> None:
+def test_every_dropped_swapped_doubled_or_inserted_line_is_found(tmp_path: Path) -> None:
     file = filled(tmp_path)
     lines = file.read_bytes().splitlines(keepends=True)
     for at in range(len(lines)):
@@ -75,7 +75,7 @@ def test_g19_every_dropped_swapped_doubled_or_inserted_line_is_found(tmp_path: P
 
 @given(st.data())
 @settings(max_examples=60, deadline=None)
-def test_g19_any_other_bytes_in_place_of_some_are_found(
+def test_any_other_bytes_in_place_of_some_are_found(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     folder = tmp_path_factory.mktemp("audit")
@@ -87,7 +87,7 @@ def test_g19_any_other_bytes_in_place_of_some_are_found(
     assert file.read_bytes() == raw or not verify_audit(folder, {}).is_whole
 
 
-def test_g19_a_cut_tail_shows_by_the_head_that_is_kept_elsewhere(tmp_path: Path) -> None:
+def test_a_cut_tail_shows_by_the_head_that_is_kept_elsewhere(tmp_path: Path) -> None:
     file = filled(tmp_path)
     lines = file.read_bytes().splitlines(keepends=True)
     for kept in range(len(lines)):
@@ -96,7 +96,7 @@ def test_g19_a_cut_tail_shows_by_the_head_that_is_kept_elsewhere(tmp_path: Path)
         assert found.fault is None and found.missing == ("the head of session s1",)
 
 
-def test_g19_a_file_that_was_replaced_by_another_whole_one_shows(tmp_path: Path) -> None:
+def test_a_file_that_was_replaced_by_another_whole_one_shows(tmp_path: Path) -> None:
     file = filled(tmp_path / "real")
     other = filled(tmp_path / "forged", 4)
     head = json.loads(file.read_bytes().splitlines()[-1])["hash"]
@@ -155,8 +155,8 @@ def test_a_line_torn_by_a_crash_is_cut_and_that_is_in_the_chain(tmp_path: Path) 
 
 def test_many_processes_write_one_chain(tmp_path: Path) -> None:
     program = (
-        "import sys; from pathlib import Path; from cockpit.safety.audit_log import Audit\n"
-        "audit = Audit(sys.argv[2], Path(sys.argv[1]))\n"
+        "import sys; from pathlib import Path; from cockpit.safety.audit_log import AuditLog\n"
+        "audit = AuditLog(sys.argv[2], Path(sys.argv[1]))\n"
         "for number in range(60): audit.noted('mode_changed', mode=str(number))\n"
     )
     argv = [sys.executable, "-c", program, str(tmp_path)]

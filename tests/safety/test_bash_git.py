@@ -1,4 +1,4 @@
-"""Readers of git: the form they run in, and the repositories in which they ask."""
+"""Git readers: their hardened form, and the repositories in which they ask."""
 
 import os
 import subprocess
@@ -54,7 +54,7 @@ def test_a_multibyte_line_is_hardened_at_the_right_place() -> None:
     )
 
 
-def test_g1_a_hardened_reader_runs_nothing_that_the_repository_names(tmp_path: Path) -> None:
+def test_a_hardened_reader_runs_nothing_that_the_repository_names(tmp_path: Path) -> None:
     root = repository(tmp_path / "ws")
     mark = tmp_path / "mark"
     trap = tmp_path / "trap.sh"

@@ -1,4 +1,4 @@
-"""What holds for every line: no transformation lowers a verdict, nothing raises, nothing hangs."""
+"""Properties of every line: no transformation lowers a verdict, nothing raises, nothing hangs."""
 
 import os
 import random
@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from cockpit.safety.bash.line_verdict import judge_bash
 from cockpit.safety.engine import judge_line
-from cockpit.safety.policy import RuleSet, load_rules
-from cockpit.safety.rules.rule import CommandRule
+from cockpit.safety.policy import load_rules
+from cockpit.safety.rules.rule import CommandRule, RuleSet
 from cockpit.safety.values import ExecutionContext
 
 HERE = Path(__file__).parent
@@ -86,7 +86,7 @@ AROUND = (
 
 
 @pytest.mark.parametrize("around", AROUND)
-def test_g2_nesting_a_line_never_lowers_its_verdict(around: str) -> None:
+def test_nesting_a_line_never_lowers_its_verdict(around: str) -> None:
     for line in WHOLE:
         if "#" not in line and not line.rstrip().endswith(("\\", "&")):
             made = around.format(line)
@@ -98,19 +98,19 @@ def test_g2_nesting_a_line_never_lowers_its_verdict(around: str) -> None:
     line=st.sampled_from(WHOLE),
     shell=st.sampled_from(["bash -c", "sh -c", "eval", "bash -lc", "su -c", "env bash -c"]),
 )
-def test_g2_a_line_as_the_string_of_a_shell_is_never_judged_lower(line: str, shell: str) -> None:
+def test_a_line_as_the_string_of_a_shell_is_never_judged_lower(line: str, shell: str) -> None:
     assert rank(f"{shell} {shlex.quote(line)}") >= rank(line)
 
 
 @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
 @given(line=st.sampled_from(PLAIN), wrapper=st.sampled_from(WRAPPERS))
-def test_g2_a_wrapper_never_lowers_a_verdict(line: str, wrapper: str) -> None:
+def test_a_wrapper_never_lowers_a_verdict(line: str, wrapper: str) -> None:
     assert rank(wrapper + line) >= rank(line), wrapper + line
 
 
 @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
 @given(line=st.sampled_from(PLAIN))
-def test_g2_quotes_backslashes_and_variables_never_lower_a_verdict(line: str) -> None:
+def test_quotes_backslashes_and_variables_never_lower_a_verdict(line: str) -> None:
     first, space, rest = line.partition(" ")
     for made in (
         quoted(line),
@@ -130,7 +130,7 @@ def test_g2_quotes_backslashes_and_variables_never_lower_a_verdict(line: str) ->
     line=st.sampled_from([line for line in WHOLE if rank(line) == 2]),
     tail=st.sampled_from(['; echo "', "; (", "; '", " ; fi", "; case", "\n<<<"]),
 )
-def test_g2_a_syntax_error_does_not_hide_what_must_not_run(line: str, tail: str) -> None:
+def test_a_syntax_error_does_not_hide_what_must_not_run(line: str, tail: str) -> None:
     if "#" not in line and not line.endswith("\\"):
         assert rank(line + tail) == 2, line + tail
 
@@ -147,7 +147,7 @@ def fuzzed(source: random.Random) -> str:
     return joint.join(source.choice(PIECES) for _ in range(source.randrange(1, 14)))
 
 
-def test_g3_fuzzed_lines_neither_raise_nor_hang() -> None:
+def test_fuzzed_lines_neither_raise_nor_hang() -> None:
     source, rules = random.Random(20261122), load_rules()
     for _ in range(FUZZ):
         text = fuzzed(source)
@@ -156,7 +156,7 @@ def test_g3_fuzzed_lines_neither_raise_nor_hang() -> None:
         assert time.process_time() - started < 2.0, text
 
 
-def test_g3_a_fault_of_the_reader_is_an_ask_for_a_person() -> None:
+def test_a_fault_of_the_reader_is_an_ask_for_a_user() -> None:
     class Broken(dict[str, tuple[CommandRule, ...]]):
         def get(self, *arguments: object) -> tuple[CommandRule, ...]:
             raise RuntimeError("broken")
@@ -165,7 +165,7 @@ def test_g3_a_fault_of_the_reader_is_an_ask_for_a_person() -> None:
     assert (verdict.level, verdict.person_only, verdict.rules) == ("ask", True, ("unread",))
 
 
-def test_g3_long_and_deep_lines_are_read_to_the_end_or_asked_about() -> None:
+def test_long_and_deep_lines_are_read_to_the_end_or_asked_about() -> None:
     for text in (
         "echo $(" * 120 + "rm -rf /" + ")" * 120,
         "eval " * 2000 + "rm -rf /",
@@ -189,7 +189,7 @@ def test_g3_long_and_deep_lines_are_read_to_the_end_or_asked_about() -> None:
         assert judge_line(text, "bash", GROUND, load_rules()).verdict.level == "ask"
 
 
-def test_g3_a_line_of_more_commands_than_are_read_is_never_allowed() -> None:
+def test_a_line_of_more_commands_than_are_read_is_never_allowed() -> None:
     for joint in ("; ", "\n", " && ", " | "):
         for text in (joint.join(["ls"] * 301), "echo $(" + joint.join(["ls"] * 301) + ")"):
             assert judge_line(text, "bash", GROUND, load_rules()).verdict.level != "allow", joint

@@ -1,4 +1,4 @@
-"""What bash lines are judged as: our own table, the public corpus, and the parts of a verdict."""
+"""Verdicts on bash lines: our own table, the public corpus, and the parts of a verdict."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from cockpit.plugin.safety import Level
-from cockpit.safety.engine import judge_argv, judge_line
+from cockpit.safety.bash.line_verdict import judge_argv
+from cockpit.safety.engine import judge_line
 from cockpit.safety.policy import load_rules
 from cockpit.safety.values import ExecutionContext, JudgedLine
 
@@ -29,7 +30,7 @@ def lines(level: str) -> list[str]:
 
 
 @pytest.mark.parametrize("level", ["allow", "ask", "deny"])
-def test_g2_no_line_of_our_table_is_judged_otherwise(level: Level) -> None:
+def test_no_line_of_our_table_is_judged_otherwise(level: Level) -> None:
     wrong = {line: judged(line).verdict for line in lines(level)}
     wrong = {line: verdict for line, verdict in wrong.items() if verdict.level != level}
     assert {line: (verdict.level, verdict.reason) for line, verdict in wrong.items()} == {}
@@ -39,7 +40,7 @@ def test_the_table_holds_at_least_250_lines() -> None:
     assert sum(len(lines(level)) for level in ("allow", "ask", "deny")) >= 250
 
 
-def test_g2_and_g4_hold_for_the_public_corpus_where_it_is_there() -> None:
+def test_hold_for_the_public_corpus_where_present() -> None:
     if not CORPUS.exists():
         assert lines("deny"), "without the corpus our own table must be there"
         return
@@ -51,7 +52,7 @@ def test_g2_and_g4_hold_for_the_public_corpus_where_it_is_there() -> None:
     assert wrong == []
 
 
-def test_g4_with_the_sandbox_no_read_of_the_corpus_asks() -> None:
+def test_with_the_sandbox_no_read_of_the_corpus_asks() -> None:
     reads = ["node -v", "python3 --version", "find . -name '*.py' | xargs grep -n foo", "pytest --version"]
     if CORPUS.exists():
         records = map(json.loads, CORPUS.read_text(encoding="utf-8").splitlines())

@@ -1,4 +1,4 @@
-"""Lines read by hand, each with the verdict it must get: written before and apart from the rules."""
+"""Lines with a verdict that was decided by hand, independently of the rules."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Lines of attackers and of ordinary work, each with the verdict it must get."""
+"""Lines of attackers and of ordinary work, each with its expected verdict."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -30,10 +30,10 @@ def level(letter: str, line: str) -> str:
 
 
 @pytest.mark.parametrize(("letter", "line"), list(lines("lines_of_attack.txt")))
-def test_g2_a_line_of_an_attacker_does_not_run_below_its_verdict(letter: str, line: str) -> None:
+def test_a_line_of_an_attacker_does_not_run_below_its_verdict(letter: str, line: str) -> None:
     assert level(letter, line) in FITS[letter[0]]
 
 
 @pytest.mark.parametrize(("letter", "line"), list(lines("lines_of_work.txt")))
-def test_g4_a_line_of_ordinary_work_is_not_blocked_and_reads_do_not_ask(letter: str, line: str) -> None:
+def test_a_line_of_ordinary_work_is_not_blocked_and_reads_do_not_ask(letter: str, line: str) -> None:
     assert level(letter, line) in FITS[letter[0]]

@@ -1,4 +1,4 @@
-"""What must not run is refused however many words stand between its parts (G3)."""
+"""A denied command stays denied however many words are inserted."""
 
 import pytest
 
@@ -21,11 +21,11 @@ GROUND = ExecutionContext("/proj/ws", "/home/dev")
         ("cp x", ".git/hooks/x"),
     ],
 )
-def test_g3_words_in_between_hide_nothing(head: str, tail: str, count: int) -> None:
+def test_words_in_between_hide_nothing(head: str, tail: str, count: int) -> None:
     text = f"{head} {'a ' * count}{tail}"
     assert judge_line(text, "bash", GROUND, load_rules()).verdict.level == "deny"
 
 
 @pytest.mark.parametrize("count", [10, 250, 500, 20_000])
-def test_g4_many_files_of_the_workspace_are_asked_about_and_not_refused(count: int) -> None:
+def test_many_files_of_the_workspace_are_asked_about_and_not_refused(count: int) -> None:
     assert judge_line(f"rm -rf {'a ' * count}", "bash", GROUND, load_rules()).verdict.level == "ask"

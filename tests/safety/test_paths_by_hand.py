@@ -1,4 +1,4 @@
-"""Paths read by hand, through the command that a harness would use: `cockpit policy paths`."""
+"""Paths with a verdict that was decided by hand, judged by `cockpit policy paths`."""
 
 import json
 import os

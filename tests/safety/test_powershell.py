@@ -1,4 +1,4 @@
-"""Verdicts on PowerShell: a table of our own, the shared cases, transformations, noise (G2, G3, G4)."""
+"""Verdicts on PowerShell: a table of our own, the shared corpus, transformations, noise."""
 
 import base64
 import json
@@ -30,7 +30,7 @@ def level(command: str) -> Level:
 
 
 @pytest.mark.parametrize("command", lines(REFUSED))
-def test_what_cannot_be_taken_back_is_refused(command: str) -> None:
+def test_irreversible_commands_are_denied(command: str) -> None:
     assert level(command) == "deny"
 
 
@@ -44,7 +44,7 @@ def test_plain_readers_run_unasked(command: str) -> None:
     assert level(command) == "allow"
 
 
-def test_g2_the_shared_cases_lie_in_their_bands_where_they_are_at_hand() -> None:
+def test_shared_corpus_stays_in_its_bands() -> None:
     cases = [json.loads(line) for line in CORPUS.read_text().splitlines()] if CORPUS.exists() else []
     for case in cases:
         rank = RANK[level(case["command"])]
@@ -92,14 +92,14 @@ NAMED = re.compile(r"^(git|mkfs|dd|rm|bash|scp|nc|sh)\b", re.IGNORECASE)
 @pytest.mark.parametrize("name", sorted(TRANSFORMS))
 @settings(max_examples=60, deadline=None, derandomize=True, database=None)
 @given(command=st.sampled_from(lines(REFUSED + ASKED + UNASKED)), seed=st.integers(0, 9))
-def test_g2_no_transformation_lowers_a_verdict(name: str, command: str, seed: int) -> None:
+def test_no_transformation_lowers_a_verdict(name: str, command: str, seed: int) -> None:
     if name == "case" and CASED.search(command):
         return
     changed = TRANSFORMS[name](command, random.Random(seed))
     assert RANK[level(changed)] >= RANK[level(command)], changed
 
 
-def test_g2_a_backtick_or_quotes_in_a_name_change_nothing() -> None:
+def test_a_backtick_or_quotes_in_a_name_change_nothing() -> None:
     for said in ("Re`move-Item", "'Remove-Item'", '"Remove-Item"', "Remove-'Item'", 'R"emove"-Item'):
         assert level(f"& {said} C:\\ -Recurse") == "deny", said
 
@@ -118,7 +118,7 @@ def _noise(number: random.Random) -> str:
     return "".join(text)
 
 
-def test_g3_noise_neither_raises_nor_makes_a_reader_of_what_is_none() -> None:
+def test_noise_neither_raises_nor_makes_a_reader_of_what_is_none() -> None:
     number = random.Random(7)
     rules = load_rules()
     for _ in range(4_000):
@@ -134,7 +134,7 @@ def test_g3_noise_neither_raises_nor_makes_a_reader_of_what_is_none() -> None:
      "rm " * 20000, "'" * 30001, "[" * 9000, "<#" * 9000, "-" * 9000, "$a." * 9000, "@'\n" * 3000],
     ids=lambda text: f"{text[:3]!r} {len(text)}",
 )  # fmt: skip
-def test_g3_deep_and_long_lines_end_and_are_never_readers(text: str) -> None:
+def test_deep_and_long_lines_end_and_are_never_readers(text: str) -> None:
     assert judge_powershell(text, GROUND, load_rules()).verdict.level != "allow"
 
 
@@ -153,8 +153,27 @@ def test_g3_deep_and_long_lines_end_and_are_never_readers(text: str) -> None:
     ],
     ids=lambda text: f"{text[:8]!r} {len(text)}",
 )
-def test_g3_what_is_refused_is_refused_behind_any_number_of_words(text: str) -> None:
+def test_what_is_refused_is_refused_behind_any_number_of_words(text: str) -> None:
     assert judge_powershell(text, GROUND, load_rules()).verdict.level == "deny"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Get-ChildItem\tsrc",
+        "gci ,src",
+        "gci src |",
+        "echo hello|1",
+        "Get-ChildItem>$null",
+        "gci @src",
+        "Get-Content a.txt <# x #>",
+        'echo "a`"b"',
+        "gci -Rec@urse",
+        "Write-Output (Get-Content a.txt)m",
+    ],
+)
+def test_reader_outside_the_plain_form_never_runs_unasked(text: str) -> None:
+    assert level(text) != "allow"
 
 
 def test_a_git_reader_is_judged_and_run_in_its_hardened_form() -> None:

@@ -1,4 +1,4 @@
-"""G20: known values and what looks like a secret are taken out; ordinary text passes unchanged."""
+"""Known values and text that looks like a secret are redacted; ordinary text is unchanged."""
 
 import base64
 import json
@@ -51,7 +51,7 @@ def redactor() -> Redactor:
     )
 
 
-def test_g20_a_known_value_is_taken_out_in_every_form(redactor: Redactor) -> None:
+def test_a_known_value_is_redacted_in_every_form(redactor: Redactor) -> None:
     raw = VALUE.encode()
     forms = [
         VALUE,
@@ -81,7 +81,7 @@ def test_short_words_and_places_garble_nothing(redactor: Redactor) -> None:
 
 
 @pytest.mark.parametrize("kind", LOOKS)
-def test_g20_what_looks_like_a_secret_is_taken_out(kind: str) -> None:
+def test_what_looks_like_a_secret_is_redacted(kind: str) -> None:
     text = LOOKS[kind]
     clean = Redactor({}).text(f"x {text} y")
     assert f"[redacted {kind}]" in clean, clean
@@ -127,7 +127,7 @@ def test_code_that_talks_of_secrets_is_left_as_it_is() -> None:
 
 @given(st.data())
 @settings(max_examples=50, deadline=None)
-def test_g20_no_cut_of_a_stream_lets_a_secret_through(data: st.DataObject) -> None:
+def test_no_cut_of_a_stream_lets_a_secret_through(data: st.DataObject) -> None:
     redactor = Redactor({KEY: VALUE})
     kind = data.draw(st.sampled_from([*LOOKS, ""]))
     secret = LOOKS.get(kind, VALUE)
@@ -170,7 +170,7 @@ def test_a_result_loses_shapes_but_what_is_read_of_a_file_only_known_values(reda
     assert look not in repr(redactor.event(Warned(f"it failed: {look}")))
 
 
-def test_raw_reads_are_raw_where_the_person_says_so() -> None:
+def test_raw_reads_are_raw_where_the_user_says_so() -> None:
     redactor = Redactor({KEY: VALUE}, "raw")
     done = redactor.done(Done(VALUE), "read", "c1")
     assert done.text == VALUE
@@ -183,11 +183,11 @@ def changed(before: str, after: str) -> ChangeSet:
 
 
 def test_a_marker_of_ours_is_never_written_into_a_file(redactor: Redactor) -> None:
-    assert redactor.spoilt(changed("key = 1\n", f"key = '[redacted {KEY}]'\n")) == "a.py"
-    assert redactor.spoilt(changed("key = 1\n", "see [redacted github token]\n")) == "a.py"
+    assert redactor.find_new_marker(changed("key = 1\n", f"key = '[redacted {KEY}]'\n")) == "a.py"
+    assert redactor.find_new_marker(changed("key = 1\n", "see [redacted github token]\n")) == "a.py"
     there = f"docs say [redacted {KEY}]\n"
-    assert redactor.spoilt(changed(there, f"{there}more\n")) == ""
-    assert redactor.spoilt(changed("x\n", "docs say [redacted NAME]\n")) == ""
+    assert redactor.find_new_marker(changed(there, f"{there}more\n")) == ""
+    assert redactor.find_new_marker(changed("x\n", "docs say [redacted NAME]\n")) == ""
 
 
 def test_keys_that_were_typed_or_saved_are_known_from_then_on(redactor: Redactor) -> None:

@@ -1,4 +1,4 @@
-"""Rule files: what they say, what they may not say, who may loosen."""
+"""Rule files: their form, their errors, and who may loosen rules."""
 
 import os
 import sys
@@ -8,8 +8,9 @@ import pytest
 
 from cockpit.errors import SettingsInvalid
 from cockpit.safety.engine import judge_line
-from cockpit.safety.policy import RuleSet, load_rules, verify_examples
+from cockpit.safety.policy import load_rules, verify_examples
 from cockpit.safety.rules import compiled_rules
+from cockpit.safety.rules.rule import RuleSet
 from cockpit.safety.rules.yaml_reader import parse_rules
 from cockpit.safety.values import ExecutionContext
 
@@ -62,13 +63,14 @@ def test_without_files_the_built_in_rules_hold_and_yaml_stays_unloaded() -> None
     import subprocess
 
     script = (
-        "import sys; from pathlib import Path; from cockpit.safety.policy import load; load(Path('/none'));"
+        "import sys; from pathlib import Path; from cockpit.safety.policy import load_rules;"
+        "load_rules(Path('/none'));"
         "assert not {'yaml', 'tree_sitter', 'tree_sitter_bash'} & set(sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 
 
-def test_a_person_adds_a_rule_and_its_options_are_a_list_of_what_is_allowed(tmp_path: Path) -> None:
+def test_a_user_adds_a_rule_and_its_options_are_a_list_of_what_is_allowed(tmp_path: Path) -> None:
     rules = load_rules(user=file(tmp_path, MINE))
     assert level("mytool -v a.txt", rules) == "allow"
     assert level("mytool --depth=3 a.txt", rules) == "allow"
@@ -78,7 +80,7 @@ def test_a_person_adds_a_rule_and_its_options_are_a_list_of_what_is_allowed(tmp_
     assert level("mytool ~/.ssh/id_rsa", rules) == "deny"
 
 
-def test_a_person_overrides_a_rule_by_its_id(tmp_path: Path) -> None:
+def test_a_user_overrides_a_rule_by_its_id(tmp_path: Path) -> None:
     text = """rules:
   - id: run.tests
     level: allow
@@ -118,7 +120,7 @@ def test_a_project_tightens_and_what_would_loosen_is_left_out_and_said(tmp_path:
     assert level("make", load_rules()) == "ask"
 
 
-def test_a_project_cannot_replace_a_rule_of_the_person(tmp_path: Path) -> None:
+def test_a_project_cannot_replace_a_rule_of_the_user(tmp_path: Path) -> None:
     mine = tmp_path / "mine.yaml"
     mine.write_text("rules:\n  - {id: no.make, level: deny, argv: {program: make}, reason: no}\n")
     theirs = file(tmp_path, "rules:\n  - {id: no.make, level: ask, argv: {program: make}, reason: well}\n")
@@ -137,7 +139,7 @@ def test_a_project_cannot_replace_a_rule_of_the_person(tmp_path: Path) -> None:
         ("rules:\n  - {id: a, level: ask, argv: {program: x}, reason: x, risk: 300}\n", 2, "risk"),
         ("rules:\n  - {id: a, level: ask, argv: {program: x}, reason: x, capabilities: [fly]}\n", 2, "fly"),
         ("rules: [\n", 2, "YAML"),
-        ("rules:\n  - {id: a, level: allow, argv: {program: '*'}, reason: x}\n", 2, "names its programs"),
+        ("rules:\n  - {id: a, level: allow, argv: {program: '*'}, reason: x}\n", 2, "must name its programs"),
         (
             "rules:\n  - {id: a, level: ask, argv: {program: x}, reason: x}\n  - {id: a, level: "
             "ask, argv: {program: y}, reason: x}\n",

@@ -16,7 +16,7 @@ from cockpit.errors import SettingsInvalid
 from cockpit.safety.values import ExecutionContext, Platform, Shell
 
 if TYPE_CHECKING:
-    from cockpit.safety.policy import RuleSet
+    from cockpit.safety.rules.rule import RuleSet
     from cockpit.safety.values import JudgedLine
 
 VERDICT_WORDS = {"allow": "safe-readonly", "ask": "needs-confirm", "deny": "must-block"}
@@ -120,7 +120,7 @@ def _build_ground(args: argparse.Namespace) -> ExecutionContext:
     home = args.home or str(Path.home())
     home = home if lexical and ":" in home else os.path.realpath(home)
     if not lexical:
-        return build_context(root, held=bool(getattr(args, "sandbox", False)), home=home)
+        return build_context(root, sandbox=bool(getattr(args, "sandbox", False)), home=home)
     return ExecutionContext(root, home, sandbox=bool(getattr(args, "sandbox", False)), platform=platform)
 
 

@@ -1,10 +1,7 @@
-"""From the schema of a question (the flat subset of JSON Schema that the protocol allows) to a form, and
-from a person's answer to what the server is told. Pure; knows no SDK.
+"""The SDK's client for one server, with cockpit's own values at its border.
 
-What a server may ask and tell us, in the SDK's words. Imports the SDK.
-
-The SDK's client for one server, behind our own values. Imports the SDK: only `connection` imports it, when
-a server starts.
+Also answers the requests that a server sends to its client: forms (elicitation), sampling, roots and logging.
+Imports the SDK; only `connection` imports this module, when a server starts.
 """
 
 import asyncio
@@ -54,17 +51,17 @@ MAX_FIELDS = 40
 
 
 def parse_fields(schema: Mapping[str, Json]) -> tuple[FormField, ...]:
-    """The fields that a form asks for, in the schema's order. One whose name hides characters is asked of
-    nobody."""
+    """The form fields of an elicitation schema, in its order. A field whose name hides characters is
+    dropped."""
     properties = _as_mapping(schema.get("properties"))
     required = schema.get("required")
-    names = {one for one in required if isinstance(one, str)} if isinstance(required, list) else set()
-    rows = [(name, one) for name, one in properties.items() if clean(name) == name][:MAX_FIELDS]
-    return tuple(_parse_field(name, _as_mapping(one), name in names) for name, one in rows)
+    names = {name for name in required if isinstance(name, str)} if isinstance(required, list) else set()
+    rows = [(name, field) for name, field in properties.items() if clean(name) == name][:MAX_FIELDS]
+    return tuple(_parse_field(name, _as_mapping(row), name in names) for name, row in rows)
 
 
 def fill_defaults(answer: FormAnswer, fields: tuple[FormField, ...]) -> dict[str, Json]:
-    """What the server is told of an accepted form: defaults stand where nothing was entered."""
+    """The content of an accepted form; fields left empty get their default."""
     values: dict[str, Json] = {}
     for field in fields:
         value = answer.values.get(field.name)
@@ -74,51 +71,54 @@ def fill_defaults(answer: FormAnswer, fields: tuple[FormField, ...]) -> dict[str
     return values
 
 
-def _parse_field(name: str, one: Mapping[str, Json], required: bool) -> FormField:
-    shown = one.get("items") if one.get("type") == "array" else one
+def _parse_field(name: str, field_schema: Mapping[str, Json], required: bool) -> FormField:
+    shown = field_schema.get("items") if field_schema.get("type") == "array" else field_schema
     options, labels = _parse_choices(_as_mapping(shown))
-    kind: FormKind = FORM_KINDS.get(str(one.get("type")), "text")
-    if one.get("type") == "array":
+    kind: FormKind = FORM_KINDS.get(str(field_schema.get("type")), "text")
+    if field_schema.get("type") == "array":
         kind = "choices"
     elif options:
         kind = "choice"
     return FormField(
         name=name,
-        label=clean_prose(str(one.get("title") or name), 200),
+        label=clean_prose(str(field_schema.get("title") or name), 200),
         kind=kind,
         required=required,
         options=options,
         labels=labels,
-        default=one.get("default"),
-        note=_describe_field(one),
+        default=field_schema.get("default"),
+        note=_describe_field(field_schema),
     )
 
 
-def _parse_choices(one: Mapping[str, Json]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The values a field may have, and their words where they differ (`enumNames`, `oneOf`, `anyOf`)."""
-    titled = one.get("oneOf") or one.get("anyOf")
+def _parse_choices(field_schema: Mapping[str, Json]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The values a field may have, and their labels where they differ (`enumNames`, `oneOf`, `anyOf`)."""
+    titled = field_schema.get("oneOf") or field_schema.get("anyOf")
     if isinstance(titled, list):
         rows = [row for row in titled if isinstance(row, dict) and isinstance(row.get("const"), str)]
         rows = [row for row in rows if clean(str(row["const"])) == row["const"]]
         values = tuple(str(row["const"]) for row in rows)
         return values, tuple(clean_prose(str(row.get("title") or row["const"]), 200) for row in rows)
-    given = one.get("enum")
-    values = tuple(str(value) for value in given) if isinstance(given, list) else ()
+    enum = field_schema.get("enum")
+    values = tuple(str(value) for value in enum) if isinstance(enum, list) else ()
     if any(clean(value) != value for value in values):
         return tuple(value for value in values if clean(value) == value), ()
-    names = one.get("enumNames")
+    names = field_schema.get("enumNames")
     if not isinstance(names, list) or len(names) != len(values):
         return values, ()
     return values, tuple(clean_prose(str(name), 200) for name in names)
 
 
-def _describe_field(one: Mapping[str, Json]) -> str:
-    """What else a person should know: the description, then the bounds."""
-    words = [clean_prose(str(one["description"]), 500)] if one.get("description") else []
-    if one.get("format"):
-        words.append(clean_prose(str(one["format"]), 40))
-    low, high = one.get("minimum", one.get("minLength")), one.get("maximum", one.get("maxLength"))
-    unit = " characters" if "minLength" in one or "maxLength" in one else ""
+def _describe_field(field_schema: Mapping[str, Json]) -> str:
+    """Further text for the user: the description, then the limits."""
+    words = [clean_prose(str(field_schema["description"]), 500)] if field_schema.get("description") else []
+    if field_schema.get("format"):
+        words.append(clean_prose(str(field_schema["format"]), 40))
+    low, high = (
+        field_schema.get("minimum", field_schema.get("minLength")),
+        field_schema.get("maximum", field_schema.get("maxLength")),
+    )
+    unit = " characters" if "minLength" in field_schema or "maxLength" in field_schema else ""
     if low is not None and high is not None:
         words.append(f"{low} to {high}{unit}")
     elif low is not None or high is not None:
@@ -131,13 +131,13 @@ def _as_mapping(value: object) -> Mapping[str, Json]:
 
 
 class ClientCallbacks:
-    """The callbacks of one connection. `asking` is who answers now."""
+    """The client callbacks of one connection. `handler` returns who handles requests at the moment."""
 
     def __init__(
-        self, terms: ConnectionSettings, asking: Callable[[], ServerRequestHandler], log: ServerLog
+        self, terms: ConnectionSettings, handler: Callable[[], ServerRequestHandler], log: ServerLog
     ) -> None:
         self._terms = terms
-        self._asking = asking
+        self._handler = handler
         self._log = log
 
     async def elicit(
@@ -146,17 +146,17 @@ class ClientCallbacks:
         match params:
             case types.ElicitRequestFormParams(message=message, requested_schema=schema):
                 fields = parse_fields(schema)
-                answer = await self._asking().form(sdk_conversion.clean_message(message), fields, "")
+                answer = await self._handler().form(sdk_conversion.clean_message(message), fields, "")
                 content: Any = fill_defaults(answer, fields) if answer.action == "accept" else None
                 return types.ElicitResult(action=answer.action, content=content)
             case types.ElicitRequestURLParams(message=message, url=url):
-                answer = await self._asking().form(sdk_conversion.clean_message(message), (), url)
+                answer = await self._handler().form(sdk_conversion.clean_message(message), (), url)
                 return types.ElicitResult(action=answer.action)
 
     async def sample(
         self, context: ClientRequestContext, params: types.CreateMessageRequestParams
     ) -> types.CreateMessageResult | types.ErrorData:
-        reply = await self._asking().sample(sdk_conversion.convert_sampling(params))
+        reply = await self._handler().sample(sdk_conversion.convert_sampling(params))
         if reply.refused:
             return types.ErrorData(code=-1, message=reply.refused)
         content = types.TextContent(type="text", text=reply.text)
@@ -192,7 +192,7 @@ ProgressReport = Callable[[float, float | None, str], None]
 
 
 class PageNeeded(McpFailed):
-    """The server wants a person to open `pages` (a message, an address) before it answers."""
+    """The server wants the user to open `pages` (message, address) before it answers."""
 
     def __init__(self, pages: tuple[tuple[str, str], ...]) -> None:
         super().__init__("a page must be opened first", "; ".join(url for _, url in pages))
@@ -204,19 +204,23 @@ async def open_session(
     server: McpServer,
     terms: ConnectionSettings,
     mode: str,
-    asking: Callable[[], ServerRequestHandler],
+    handler: Callable[[], ServerRequestHandler],
     answers: LastHttpResponse,
     gone: asyncio.Event,
 ) -> AsyncIterator["McpSession"]:
-    """A server that was started, reached and greeted. `asking` is who answers now what it wants to know;
-    `gone` is set when its process has nothing more to say."""
+    """Start or reach a server and complete its handshake.
+
+    `handler` returns who handles its requests at the moment; `gone` is set when its process closes stdout.
+    """
     _silence_sdk_logs()
     log = ServerLog(terms.log)
-    era = ProtocolCompat()
+    compat = ProtocolCompat()
     transport = (
-        open_stdio(server, terms, gone, era) if server.command else open_http(server, terms, answers, era)
+        open_stdio(server, terms, gone, compat)
+        if server.command
+        else open_http(server, terms, answers, compat)
     )
-    callbacks = ClientCallbacks(terms, asking, log)
+    callbacks = ClientCallbacks(terms, handler, log)
     client = Client(
         _SdkTransport(transport),
         mode=mode,
@@ -230,11 +234,11 @@ async def open_session(
         cache=None,
     )
     async with client:
-        yield McpSession(client, terms, era)
+        yield McpSession(client, terms, compat)
 
 
 def _silence_sdk_logs() -> None:
-    """What the SDK logs goes nowhere: Python's last resort would write it over the screen."""
+    """Discard what the SDK logs: Python's default handler would write it over the screen."""
     logger = logging.getLogger("mcp")
     if not logger.handlers:
         logger.addHandler(logging.NullHandler())
@@ -244,7 +248,7 @@ def _silence_sdk_logs() -> None:
 
 
 class _SdkTransport:
-    """A context of streams, as the SDK takes it."""
+    """A context manager of streams, in the form the SDK expects."""
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
@@ -259,18 +263,18 @@ class _SdkTransport:
 
 
 class McpSession:
-    """One greeted server. Every method raises `McpFailed`, `ServerGone` where the connection is over."""
+    """One connected server. Every method raises `McpFailed`, or `ServerGone` where the connection is over."""
 
-    def __init__(self, client: Client, terms: ConnectionSettings, era: ProtocolCompat) -> None:
+    def __init__(self, client: Client, terms: ConnectionSettings, compat: ProtocolCompat) -> None:
         self._client = client
-        self._era = era
+        self._compat = compat
         self._terms = terms
         self.welcome: ServerWelcome = sdk_conversion.convert_welcome(
             client.protocol_version, client.server_info, client.server_capabilities, client.instructions
         )
 
     async def tools(self, refused: list[str]) -> tuple[ToolDefinition, ...]:
-        """What it offers; what cannot be made safe is left out, and `refused` is told why."""
+        """The server's tools. Tools that cannot be made safe are left out, with the reason in `refused`."""
         if "tools" not in self.welcome.can:
             return ()
 
@@ -308,15 +312,15 @@ class McpSession:
         try:
             open_ones = await _fetch_pages(templates)
         except McpFailed:
-            return fixed  # many servers have resources and know no templates
+            return fixed  # many servers have resources but no templates
         return (*fixed, *await self._taken("template", open_ones, sdk_conversion.convert_template, refused))
 
     async def call(self, name: str, arguments: Mapping[str, Json], heard: ProgressReport) -> McpResult:
-        async def told(progress: float, total: float | None, message: str | None) -> None:
+        async def report(progress: float, total: float | None, message: str | None) -> None:
             heard(progress, total, single_line(message or "", 300))
 
         with _translate_errors():
-            result = await self._client.call_tool(name, dict(arguments), progress_callback=told)
+            result = await self._client.call_tool(name, dict(arguments), progress_callback=report)
         return sdk_conversion.convert_result(result)
 
     async def read(self, uri: str) -> McpResult:
@@ -332,7 +336,7 @@ class McpSession:
     async def complete(
         self, ref: str, argument: str, value: str, known: Mapping[str, str]
     ) -> tuple[str, ...]:
-        """Values for an argument of the prompt `ref`, or of a template of addresses (it holds `://`)."""
+        """Values for an argument of the prompt `ref`, or of a resource template (its name contains `://`)."""
         if "completions" not in self.welcome.can:
             return ()
         about: types.ResourceTemplateReference | types.PromptReference
@@ -344,10 +348,10 @@ class McpSession:
             result = await self._client.complete(
                 about, {"name": argument, "value": value}, dict(known) or None
             )
-        return tuple(single_line(one, 200) for one in result.completion.values)
+        return tuple(single_line(value, 200) for value in result.completion.values)
 
     async def listen(self) -> None:
-        """Hear of changes of the offer until the stream ends. Older servers tell of them by themselves."""
+        """Wait for changes of the offer until the stream ends. Older servers notify by themselves."""
         if self._client.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             return
         can = self._client.server_capabilities
@@ -361,34 +365,34 @@ class McpSession:
         )
         with _translate_errors():
             async with listening as events:
-                # Each event also reaches the message handler, which tells of it.
+                # Each event also reaches the message handler, which reports it.
                 async for _ in events:
                     pass
 
     async def _taken(
-        self, what: str, ones: list[Any], read: Callable[[Any], T], refused: list[str]
+        self, what: str, items: list[Any], read: Callable[[Any], T], refused: list[str]
     ) -> tuple[T, ...]:
-        refused += self._era.left_out()
-        # Hundreds of schemas are gone through: not on the loop, which answers keys.
-        return await asyncio.to_thread(_convert_rows, what, ones, read, refused)
+        refused += self._compat.left_out()
+        # Converting hundreds of schemas would block the loop.
+        return await asyncio.to_thread(_convert_rows, what, items, read, refused)
 
 
-def _convert_rows(what: str, ones: list[Any], read: Callable[[Any], T], refused: list[str]) -> tuple[T, ...]:
+def _convert_rows(what: str, items: list[Any], read: Callable[[Any], T], refused: list[str]) -> tuple[T, ...]:
     out: dict[str, T] = {}
-    for one in ones:
-        key = str(getattr(one, "uri", "") or getattr(one, "uri_template", "") or one.name)
+    for row in items:
+        key = str(getattr(row, "uri", "") or getattr(row, "uri_template", "") or row.name)
         if key in out:
-            refused.append(f"{what} {single_line(key, 80)} is left out: it is there twice")
+            refused.append(f"{what} {single_line(key, 80)} is left out: it is listed twice")
             continue
         try:
-            out[key] = read(one)
+            out[key] = read(row)
         except UnsafeDefinition as error:
-            refused.append(f"{what} {single_line(one.name, 80)} is left out: {error}")
+            refused.append(f"{what} {single_line(row.name, 80)} is left out: {error}")
     return tuple(out.values())
 
 
 async def _fetch_pages(page: Callable[[str | None], Awaitable[tuple[list[T], str | None]]]) -> list[T]:
-    """All pages of a list, up to a bound: a server that pages for ever ends here."""
+    """All pages of a list, up to a limit, in case a server never stops paging."""
     rows: list[T] = []
     cursor: str | None = None
     for _ in range(MAX_PAGES):
@@ -402,7 +406,7 @@ async def _fetch_pages(page: Callable[[str | None], Awaitable[tuple[list[T], str
 
 @contextmanager
 def _translate_errors() -> Iterator[None]:
-    """The SDK's errors as ours."""
+    """Translate the SDK's errors."""
     try:
         yield
     except MCPError as error:
@@ -410,20 +414,20 @@ def _translate_errors() -> Iterator[None]:
     except ValidationError as error:
         raise McpFailed(f"its answer does not fit the protocol: {single_line(str(error), 300)}") from error
     except SubscriptionLost as error:
-        raise McpFailed("it no longer tells of changes") from error
+        raise McpFailed("it no longer reports changes") from error
     except RuntimeError as error:
-        # The SDK says so when structured content does not fit the tool's own schema.
+        # The SDK raises this when structured content does not match the tool's own schema.
         raise McpFailed(single_line(str(error), 400)) from error
 
 
 def _translate_error(error: MCPError) -> McpFailed:
-    said = single_line(error.message, 1_000)
-    if error.code == CONNECTION_CLOSED or said == "Session terminated":
+    text = single_line(error.message, 1_000)
+    if error.code == CONNECTION_CLOSED or text == "Session terminated":
         return ServerGone("the connection to the server ended")
     if error.code == URL_ELICITATION_REQUIRED and isinstance(error.data, dict):
         rows = error.data.get("elicitations") or []
         pages = [row for row in rows if isinstance(row, dict) and isinstance(row.get("url"), str)]
         return PageNeeded(tuple((single_line(str(row.get("message", ""))), row["url"]) for row in pages))
     if error.code == METHOD_NOT_FOUND:
-        return McpFailed(f"the server does not know that: {said}")
-    return McpFailed(said or f"error {error.code}")
+        return McpFailed(f"the server does not support that: {text}")
+    return McpFailed(text or f"error {error.code}")

@@ -1,7 +1,7 @@
-"""A server at an address: streamable HTTP, and the older SSE. Imports the SDK and httpx2.
+"""Transport to a server at an address: streamable HTTP and the older SSE. Imports the SDK and httpx2.
 
-What it may send is bounded, and the status of its last answer is kept: the SDK tells of a refused login
-and of a broken server in the same words.
+Limits the size of answers and keeps the status of the last one, as the SDK reports a refused login and a
+broken server in the same words.
 """
 
 from collections.abc import AsyncIterator
@@ -22,28 +22,28 @@ from cockpit.plugin.values import McpServer
 if TYPE_CHECKING:
     from cockpit.mcp.oauth.provider import OAuthLogin
 
-# A stream may be silent for so long before it is opened again.
+# Seconds without data before a stream is opened again.
 READ_TIMEOUT = 300.0
-# Packed text grows at most so much: more of it is not taken.
+# Compressed answers may grow by this factor.
 MAX_COMPRESSION_RATIO = 50
 
 
 @dataclass(slots=True)
 class LastHttpResponse:
-    """What the other side last said: `status`, and how it wants a login. `auth` is what was sent for one."""
+    """The last answer of the server: its `status` and how it requires a login. `auth` handles the login."""
 
     status: int = 0
-    wanted: str = ""
+    login_challenge: str = ""
     auth: "OAuthLogin | None" = None
 
     def problem(self) -> CockpitError | None:
-        """Why the login was given up, None where it was not."""
+        """Why the login failed, None if it did not."""
         return self.auth.problem if self.auth is not None else None
 
 
 @asynccontextmanager
 async def open_http(
-    server: McpServer, terms: ConnectionSettings, answers: LastHttpResponse, era: ProtocolCompat
+    server: McpServer, terms: ConnectionSettings, answers: LastHttpResponse, compat: ProtocolCompat
 ) -> AsyncIterator[TransportStreams]:
     """The streams of a server at `server.url`."""
     timeout = httpx2.Timeout(terms.connect_seconds, read=READ_TIMEOUT)
@@ -52,9 +52,9 @@ async def open_http(
     async def note(response: httpx2.Response) -> None:
         answers.status = response.status_code
         if response.status_code in (401, 403):
-            answers.wanted = response.headers.get("www-authenticate", "") or "login"
+            answers.login_challenge = response.headers.get("www-authenticate", "") or "login"
         elif response.is_success:
-            answers.wanted = ""
+            answers.login_challenge = ""
         _limit_body(response, terms.largest)
 
     def client(
@@ -68,16 +68,18 @@ async def open_http(
     if server.transport == "sse":
         old = sse_client(server.url, dict(server.headers), terms.connect_seconds, READ_TIMEOUT, client, auth)
         async with old as streams:
-            yield wrap_streams(streams, era)
+            yield wrap_streams(streams, compat)
         return
-    async with client(dict(server.headers)) as made:
+    async with client(dict(server.headers)) as created:
         most = terms.largest
-        async with streamable_http_client(server.url, http_client=made, max_sse_event_size=most) as streams:
-            yield wrap_streams(streams, era)
+        async with streamable_http_client(
+            server.url, http_client=created, max_sse_event_size=most
+        ) as streams:
+            yield wrap_streams(streams, compat)
 
 
 def _limit_body(response: httpx2.Response, largest: int) -> None:
-    """Let no more than `largest` bytes of the body in; the events of a stream are bounded one by one."""
+    """Limit the body to `largest` bytes. Events of a stream are limited one by one."""
     if response.headers.get("content-type", "").lower().startswith("text/event-stream"):
         return
     packed = response.headers.get("content-encoding", "identity") not in ("", "identity")
@@ -87,7 +89,7 @@ def _limit_body(response: httpx2.Response, largest: int) -> None:
 
 
 class _LimitedStream(httpx2.AsyncByteStream):
-    """A body that ends with an error once it is too large."""
+    """A body that raises an error once it is too large."""
 
     def __init__(self, inner: httpx2.AsyncByteStream, most: int) -> None:
         self._inner = inner
@@ -98,7 +100,7 @@ class _LimitedStream(httpx2.AsyncByteStream):
         async for chunk in self._inner:
             size += len(chunk)
             if size > self._most:
-                raise httpx2.StreamError(f"the answer has more than {self._most:,} bytes")
+                raise httpx2.StreamError(f"the answer is larger than {self._most:,} bytes")
             yield chunk
 
     async def aclose(self) -> None:

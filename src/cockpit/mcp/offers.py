@@ -1,11 +1,8 @@
-"""Which words in the arguments of a foreign tool may be paths. Too many rather than too few: nobody but the
-server knows what it does with a word, and each of these is judged as a path. Pure, but for links.
+"""Turns what servers offer into cockpit's tools and commands.
 
-What servers offer as values of ours: tools, and prompts as commands. A tool of theirs is found by search,
-is judged like any other, and its hints about itself can tighten only.
-
-The prompts of servers as commands: their arguments as a person writes them, completed by the server and
-asked for where they are missing.
+A server's tool is found by search and judged like any other; its hints can only tighten the verdict. The
+words of its arguments that may be paths are judged as paths: rather too many than too few, as only the server
+knows what it does with them. Prompts become commands; the server completes their arguments.
 """
 
 import asyncio
@@ -49,7 +46,7 @@ def find_path_words(arguments: Mapping[str, Json]) -> tuple[str, ...]:
 
 
 def resolve_paths(words: tuple[str, ...], root: str) -> tuple[str, ...]:
-    """The real paths that `words` may name, seen from `root`. Follows links, so it is called in a worker
+    """The real paths that `words` may name, relative to `root`. Follows links, so call it in a worker
     thread."""
     real = (os.path.realpath(Path(root, _expand_home(word))) for word in words)
     return tuple(dict.fromkeys(real))
@@ -63,15 +60,15 @@ def _iter_words(value: Json, name: str) -> Iterator[str]:
     if isinstance(value, str):
         yield from _iter_path_words(value, name)
     elif isinstance(value, list):
-        for one in value:
-            yield from _iter_words(one, name)
+        for item in value:
+            yield from _iter_words(item, name)
     elif isinstance(value, Mapping):
-        for key, one in value.items():
-            yield from _iter_words(one, key)
+        for key, item in value.items():
+            yield from _iter_words(item, key)
 
 
 def _iter_path_words(text: str, name: str) -> Iterator[str]:
-    """A value by itself, and the words of one that may be a command line."""
+    """The value itself, and the words of a value that may be a command line."""
     whole = text.strip()
     if "\0" in whole:
         return
@@ -97,41 +94,43 @@ def _looks_like_path(word: str) -> bool:
 
 
 MAX_DESCRIPTION = 2_000
-# The connection bounds a call; this only ends one that a person forgot.
+# The connection limits a call; this only ends one that waits for an absent user.
 CALL_TIMEOUT = 3_600.0
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 YES, NO = "approve and call", "no"
 
 
 def describe_destination(server: McpServer) -> str:
-    """Where something would be sent: the host, or the program."""
+    """Where data would be sent: the host, or the program."""
     return urlsplit(server.url).netloc if server.url else describe_target(server)
 
 
 def choose_kind(definition: ToolDefinition) -> Kind:
-    """By its own word, where that asks for more care. One that says it only reads is never of a kind that
-    rules or modes let run unasked."""
+    """The kind of a tool, by its hints where they ask for more care. A tool that claims to be read-only still
+    gets a kind that is asked about."""
     if definition.destroys and not definition.reads_only:
         return "delete"
     return "fetch" if definition.reads_only else "other"
 
 
 def choose_capabilities(server: McpServer, definition: ToolDefinition) -> frozenset[Capability]:
-    """Other people's code does it. What may change something far away sends, too."""
+    """A tool runs the server's code. One that may change something remote can also send data."""
     remote = bool(server.url) and urlsplit(server.url).hostname not in LOOPBACK
     if not definition.reads_only and (remote or definition.is_open):
         return frozenset({"code.exec", "net.egress"})
     return frozenset({"code.exec"})
 
 
-def make_tool(lives: SupervisorLookup, server: McpServer, definition: ToolDefinition, name: str) -> Tool:
+def make_tool(
+    supervisors: SupervisorLookup, server: McpServer, definition: ToolDefinition, name: str
+) -> Tool:
     """A server's tool under the name `name`."""
 
     async def run(arguments: Arguments, context: Context) -> Done:
-        return await _call_tool(lives, server.name, definition.name, arguments, context)
+        return await _call_tool(supervisors, server.name, definition.name, arguments, context)
 
     async def preview(arguments: Arguments, context: Context) -> Preview:
-        # That is where the server runs, whatever worktree its caller works in.
+        # The server runs in the session's root, whatever worktree its caller works in.
         words = find_path_words(arguments)
         paths = await asyncio.to_thread(resolve_paths, words, context.session.root) if words else ()
         written = clean(json.dumps(dict(arguments), ensure_ascii=False, indent=1))
@@ -162,14 +161,14 @@ def _format_arguments(arguments: Arguments) -> str:
 
 
 async def _call_tool(
-    lives: SupervisorLookup, server: str, name: str, arguments: Arguments, context: Context
+    supervisors: SupervisorLookup, server: str, name: str, arguments: Arguments, context: Context
 ) -> Done:
-    life = lives.life(server)
+    supervisor = supervisors.supervisor(server)
     try:
-        connection = await life.connected()
-        await _require_approval(life, name, context)
+        connection = await supervisor.connected()
+        await _require_approval(supervisor, name, context)
         report = context.running().progress
-        asking = lives.asking(server, context)
+        asking = supervisors.asking(server, context)
 
         def heard(done: float, total: float | None, message: str) -> None:
             report(f"{message or 'working'} {_format_progress(done, total)}".rstrip() + "\n")
@@ -181,7 +180,7 @@ async def _call_tool(
 
 
 def make_done(outcome: McpResult) -> Done:
-    """A server's answer as a tool's."""
+    """A server's result as a tool's result."""
     return Done(outcome.text, outcome.blocks, outcome.structured, outcome.is_error, "none")
 
 
@@ -189,15 +188,19 @@ def _format_progress(done: float, total: float | None) -> str:
     return f"{done:g}/{total:g}" if total else f"{done:g}" if done else ""
 
 
-async def _require_approval(life: ServerSupervisor, name: str, context: Context) -> None:
-    """Whether the tool is what was approved; a person is asked where it is not. Raises `ToolFailed`."""
-    if name not in life.changed:
+async def _require_approval(supervisor: ServerSupervisor, name: str, context: Context) -> None:
+    """Ask the user if the tool has changed since it was approved. Raises `ToolFailed`."""
+    if name not in supervisor.changed:
         return
-    changed, server = life.changed[name], life.server.name
-    text = f"the tool {name} of the MCP server {server} is not what was approved, so it was not called"
-    hint = f"a person looks at it and approves it with /mcp approve {server}"
+    changed, server = supervisor.changed[name], supervisor.server.name
+    text = (
+        f"the tool {name} of the MCP server {server} has changed since it was approved, so it was not called"
+    )
+    hint = f"the user can look at the change and approve it with /mcp approve {server}"
     refused = ToolFailed(f"{text}:\n{changed}\n", hint)
-    question = f"The MCP server {server} describes {name} otherwise than when it was approved:\n{changed}"
+    question = (
+        f"The MCP server {server} has changed the description of {name} since it was approved:\n{changed}"
+    )
     field = FormField("answer", "Call it?", "choice", True, (YES, NO), (), NO)
     try:
         answer = await context.session.ask_form(question, (field,), source=f"MCP server {server}")
@@ -205,81 +208,84 @@ async def _require_approval(life: ServerSupervisor, name: str, context: Context)
         raise refused from error
     if answer.action != "accept" or answer.values.get("answer") != YES:
         raise refused
-    if life.changed.get(name) != changed:
-        raise ToolFailed(f"{name} changed again while the person looked; call it again")
-    await life.accept(name)
+    if supervisor.changed.get(name) != changed:
+        raise ToolFailed(f"{name} changed again while the user looked at it; call it again")
+    await supervisor.accept(name)
 
 
-# One word, quoted or not; a quote that is still open goes on to the end.
+# One word, with or without quotes; an open quote extends to the end.
 ARGUMENT_WORD = re.compile(r"""(?:[^\s"']|"[^"]*(?:"|$)|'[^']*(?:'|$))+""")
 
 
 def make_command(
-    lives: SupervisorLookup, server: McpServer, definition: PromptDefinition, name: str
+    supervisors: SupervisorLookup, server: McpServer, definition: PromptDefinition, name: str
 ) -> Command:
     """A server's prompt as the command `name`."""
 
     async def run(invoked: Invoked, context: Context) -> CommandAnswer:
         try:
             values = await _collect_arguments(definition.arguments, invoked, context)
-            connection = await lives.life(server.name).connected()
-            asking = lives.asking(server.name, context)
+            connection = await supervisors.supervisor(server.name).connected()
+            asking = supervisors.asking(server.name, context)
             prompt = await connection.prompt(definition.name, values, asking)
         except McpFailed as error:
             return Show((Text(str(error)),))
         return AsPrompt(prompt.text)
 
     async def complete(text: str, context: Context) -> tuple[Completion, ...]:
-        return await _complete_argument(lives, server.name, definition, text)
+        return await _complete_argument(supervisors, server.name, definition, text)
 
-    hint = " ".join(f"<{one.name}>" if one.required else f"[{one.name}]" for one in definition.arguments)
+    hint = " ".join(
+        f"<{argument.name}>" if argument.required else f"[{argument.name}]"
+        for argument in definition.arguments
+    )
     about = definition.description or f"the prompt {definition.name}"
     about = f"{single_line(about, 200)} (MCP server {server.name})"
     return Command(name, about, run, hint, complete=complete if definition.arguments else None)
 
 
 async def _complete_argument(
-    lives: SupervisorLookup, server: str, definition: PromptDefinition, text: str
+    supervisors: SupervisorLookup, server: str, definition: PromptDefinition, text: str
 ) -> tuple[Completion, ...]:
-    """What the server offers for the argument at the end of `text`; nothing where it is not there now, or
-    what stands there is a whole value already: then Enter sends."""
-    life = lives.life(server)
+    """Values that the server offers for the argument at the end of `text`. Empty if the server is not ready
+    or a complete value is already there, so that Enter sends."""
+    supervisor = supervisors.supervisor(server)
     start, word = _last_word(text)
     known = _parse_arguments(definition.arguments, text[:start])
     argument, typed = _match_argument(definition.arguments, known, word)
-    if argument is None or life.state != "ready" or not (typed or argument.required):
+    if argument is None or supervisor.state != "ready" or not (typed or argument.required):
         return ()
     try:
-        connection = await life.connected()
+        connection = await supervisor.connected()
         values = await connection.complete(definition.name, argument.name, typed, known)
     except McpFailed:
         return ()
     if typed in values:
         return ()
-    named = f"{argument.name}=" if word.startswith(f"{argument.name}=") else ""
+    operands = f"{argument.name}=" if word.startswith(f"{argument.name}=") else ""
     about = argument.description or argument.name
     return tuple(
-        Completion(f"{named}{shlex.quote(one)} ", one, single_line(about, 100), start, len(text))
-        for one in values
-        if one
+        Completion(f"{operands}{shlex.quote(value)} ", value, single_line(about, 100), start, len(text))
+        for value in values
+        if value
     )
 
 
 def _last_word(text: str) -> tuple[int, str]:
-    """Where the word begins that is being written at the end, and that word."""
-    found = [match for match in ARGUMENT_WORD.finditer(text) if match.end() == len(text)]
-    return (found[-1].start(), found[-1].group()) if found else (len(text), "")
+    """The start of the word at the end, and the word."""
+    words_found = [match for match in ARGUMENT_WORD.finditer(text) if match.end() == len(text)]
+    return (words_found[-1].start(), words_found[-1].group()) if words_found else (len(text), "")
 
 
 def _match_argument(
-    wanted: tuple[PromptArgument, ...], known: Mapping[str, str], word: str
+    arguments: tuple[PromptArgument, ...], known: Mapping[str, str], word: str
 ) -> tuple[PromptArgument | None, str]:
-    """The argument that `word` is for, and what of its value is written."""
+    """The argument that `word` belongs to, and the part of its value typed so far."""
     name, equals, value = word.partition("=")
-    for one in wanted:
-        if equals and one.name == name:
-            return one, _strip_quotes(value)
-    return next((one for one in wanted if one.name not in known), None), _strip_quotes(word)
+    for argument in arguments:
+        if equals and argument.name == name:
+            return argument, _strip_quotes(value)
+    return next((argument for argument in arguments if argument.name not in known), None), _strip_quotes(word)
 
 
 def _strip_quotes(word: str) -> str:
@@ -287,34 +293,41 @@ def _strip_quotes(word: str) -> str:
 
 
 async def _collect_arguments(
-    wanted: tuple[PromptArgument, ...], invoked: Invoked, context: Context
+    arguments: tuple[PromptArgument, ...], invoked: Invoked, context: Context
 ) -> Mapping[str, str]:
-    """The arguments of a prompt: `name=value` or in their order; the rest of the words are the last one's.
-    What is missing is asked for. Raises `McpFailed`."""
-    given = {one.name: invoked.arguments.get(one.name) for one in wanted}
-    # A screen sends the words behind the name as an argument, too.
-    named = {name: str(one) for name, one in given.items() if one is not None and one != invoked.text}
-    values = _parse_arguments(wanted, invoked.text) | named
-    missing = tuple(one for one in wanted if one.required and not values.get(one.name))
+    """The arguments of a prompt: `name=value`, or in order; further words belong to the last one. The user is
+    asked for missing ones. Raises `McpFailed`."""
+    passed = {argument.name: invoked.arguments.get(argument.name) for argument in arguments}
+    # A screen also sends the words after the name as an argument.
+    operands = {
+        name: str(argument)
+        for name, argument in passed.items()
+        if argument is not None and argument != invoked.text
+    }
+    values = _parse_arguments(arguments, invoked.text) | operands
+    missing = tuple(argument for argument in arguments if argument.required and not values.get(argument.name))
     if not missing:
         return values
-    fields = tuple(FormField(one.name, one.name, "text", True, note=one.description) for one in missing)
+    fields = tuple(
+        FormField(argument.name, argument.name, "text", True, note=argument.description)
+        for argument in missing
+    )
     try:
-        answer = await context.session.ask_form("What should the prompt be made of?", fields)
+        answer = await context.session.ask_form("Which values should the prompt use?", fields)
     except UserUnavailable:
         answer = FormAnswer("decline")
     if answer.action != "accept":
-        names = ", ".join(one.name for one in missing)
-        raise McpFailed(f"the prompt needs {names}", "write them behind its name: name=value")
+        names = ", ".join(argument.name for argument in missing)
+        raise McpFailed(f"the prompt needs {names}", "write them after the command's name, as name=value")
     return values | {name: str(value) for name, value in answer.values.items()}
 
 
-def _parse_arguments(wanted: tuple[PromptArgument, ...], text: str) -> dict[str, str]:
+def _parse_arguments(arguments: tuple[PromptArgument, ...], text: str) -> dict[str, str]:
     try:
         words = shlex.split(text)
     except ValueError:
         words = text.split()
-    names = [one.name for one in wanted]
+    names = [argument.name for argument in arguments]
     values: dict[str, str] = {}
     loose: list[str] = []
     for word in words:

@@ -1,8 +1,8 @@
-"""What a person agreed to: which command line or address a server has, and how its tools describe themselves.
+"""What the user approved for each server: its command line or address, and the descriptions of its tools.
 
-A file per root, and one for the servers of the user's own files, in the state folder. A server that is
-another one now does not start, and a tool that describes itself otherwise is not called, until a person
-says yes again (G23 of the safety guarantees). Called in worker threads.
+A file per root, and one for the servers of the user's own files, in the state folder. A server whose command
+or address changed does not start, and a tool whose description changed is not called, until the user approves
+it again. Call it in worker threads.
 """
 
 import difflib
@@ -23,13 +23,13 @@ from cockpit.workspace.environment import is_secret_variable
 
 MAX_SCRIPT_BYTES = 1 << 28
 MAX_DIFF_LINES = 30
-# Servers start at the same time, each in a thread, and their pins lie in one file.
+# Servers start at the same time in several threads and share one file.
 _WRITING = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
 class PinStatus:
-    """Whether a server may start; `reason` says why not, `is_refused` that a person said no to it."""
+    """Whether a server may start, with the reason if not. `is_refused`: the user rejected it."""
 
     allowed: bool
     reason: str = ""
@@ -37,29 +37,29 @@ class PinStatus:
 
 
 def describe_target(server: McpServer) -> str:
-    """The command line or the address, as a person reads it."""
+    """The command line or the address, for the user."""
     return " ".join(server.command) if server.command else server.url
 
 
 def is_project_server(server: McpServer) -> bool:
-    """Whether the project's own files name it."""
+    """Whether the project's own files define it."""
     return server.origin is not None and server.origin.layer == "project"
 
 
 def fingerprint(server: McpServer, root: str) -> str:
-    """What a yes is for: all that is started or reached, and the files of the root that a project's command
-    line names. Values that are secret by their name may change."""
+    """A digest of what is approved: everything that is started or contacted, and the files of the root that a
+    project's command line names. Values with secret names may change."""
     files = [_digest_file(root, word) for word in server.command] if is_project_server(server) else []
-    given = sorted(
+    values = sorted(
         (name, "" if is_secret_variable(name) else value) for name, value in server.environment.items()
     )
-    said = [server.name, list(server.command), server.url, server.transport, server.cwd, given]
-    raw = json.dumps([*said, sorted(server.headers), files]).encode("utf-8", "surrogatepass")
+    text = [server.name, list(server.command), server.url, server.transport, server.cwd, values]
+    raw = json.dumps([*text, sorted(server.headers), files]).encode("utf-8", "surrogatepass")
     return hashlib.sha256(raw).hexdigest()
 
 
 def _digest_file(root: str, word: str) -> str:
-    """The digest of a file of the root that a word of a command line names; empty for other words."""
+    """The digest of a file in the root that is named on a command line, empty for other words."""
     try:
         real = Path(root, word).resolve()
         inside = real.is_relative_to(Path(root).resolve()) and real.is_file()
@@ -69,7 +69,7 @@ def _digest_file(root: str, word: str) -> str:
 
 
 class PinStore:
-    """The pins of one root. `folder` is cockpit's state folder."""
+    """The approvals of one root. `folder` is cockpit's state folder."""
 
     def __init__(self, root: str, folder: Path) -> None:
         self._root = root
@@ -77,19 +77,21 @@ class PinStore:
         self._own = folder / "mcp" / f"{digest}.json"
         self._user = folder / "mcp" / "user.json"
 
-    def standing(self, server: McpServer) -> PinStatus:
-        """Whether it may start. A server of the user's own files is taken as they wrote it first; from then
-        on it must be the same."""
-        kept, now = self._load(server), fingerprint(server, self._root)
-        if kept.get("target") == now:
+    def status(self, server: McpServer) -> PinStatus:
+        """Whether a server may start. A server of the user's own files is approved as first seen and must
+        stay the same."""
+        entry, now = self._load(server), fingerprint(server, self._root)
+        if entry.get("target") == now:
             return PinStatus(True)
         words = describe_target(server)
-        if kept.get("refused") == now:
-            return PinStatus(False, "a person said no to it", True)
-        if kept.get("target"):
-            was = str(kept.get("words"))
+        if entry.get("refused") == now:
+            return PinStatus(False, "the user rejected it", True)
+        if entry.get("target"):
+            was = str(entry.get("words"))
             change = (
-                f"it was {was!r}, it is {words!r}" if was != words else f"what {words!r} runs is different"
+                f"it was {was!r} and is now {words!r}"
+                if was != words
+                else f"the files that {words!r} runs have changed"
             )
             return PinStatus(False, f"it changed since it was approved: {change}")
         if is_project_server(server):
@@ -97,23 +99,26 @@ class PinStore:
         return PinStatus(True)
 
     def approve(self, server: McpServer) -> None:
-        """Keep a person's yes to the server as it is now; its tools are taken anew when they are seen."""
+        """Store the approval of the server as it is now. Its tools are approved when they are next seen."""
         self._save(server, {"target": fingerprint(server, self._root), "words": describe_target(server)})
 
     def refuse(self, server: McpServer) -> None:
-        """Keep a person's no."""
+        """Store the rejection of the server as it is now."""
         self._save(server, {"refused": fingerprint(server, self._root), "words": describe_target(server)})
 
     def forget(self, server: McpServer) -> None:
-        """As if nobody had ever seen it."""
+        """Delete everything stored about the server."""
         self._save(server, None)
 
     def checked(self, server: McpServer, tools: tuple[ToolDefinition, ...]) -> "PinnedTools":
-        """`tools` with the definitions that were approved, and what is different now. A tool that was never
-        seen is taken as it is; one that is gone stays known, so that it cannot come back as another."""
-        kept = self._load(server)
-        known = dict(cast("Mapping[str, Mapping[str, Json]]", kept.get("tools") or {}))
-        standing: list[ToolDefinition] = []
+        """`tools` with their approved definitions, and the changes since then.
+
+        A tool seen for the first time is approved as it is. One that disappears stays stored, so that it
+        cannot come back with another description.
+        """
+        entry = self._load(server)
+        known = dict(cast("Mapping[str, Mapping[str, Json]]", entry.get("tools") or {}))
+        status: list[ToolDefinition] = []
         changed: dict[str, str] = {}
         fresh = False
         for tool in tools:
@@ -124,31 +129,31 @@ class PinStore:
             elif before != now:
                 changed[tool.name] = diff_definitions(before, now)
                 tool = _approved_definition(before, tool)
-            standing.append(tool)
-        if fresh or "target" not in kept:
+            status.append(tool)
+        if fresh or "target" not in entry:
             target = {"target": fingerprint(server, self._root), "words": describe_target(server)}
             self._save(server, {**target, "tools": cast("Json", known)})
-        return PinnedTools(tuple(standing), changed)
+        return PinnedTools(tuple(status), changed)
 
     def accept(self, server: McpServer, tools: tuple[ToolDefinition, ...]) -> None:
-        """Keep a person's yes to the definitions as they are now."""
-        kept = self._load(server)
-        known = cast("dict[str, Json]", dict(cast("Mapping[str, Json]", kept.get("tools") or {})))
+        """Store the approval of the definitions as they are now."""
+        entry = self._load(server)
+        known = cast("dict[str, Json]", dict(cast("Mapping[str, Json]", entry.get("tools") or {})))
         known |= {tool.name: cast("Json", _definition_to_json(tool)) for tool in tools}
-        self._save(server, {**kept, "tools": known})
+        self._save(server, {**entry, "tools": known})
 
     def _file(self, server: McpServer) -> Path:
         fields = server.origin.fields if server.origin is not None else {}
         return self._own if is_project_server(server) or fields.get("scope") == "local" else self._user
 
     def _load(self, server: McpServer) -> Mapping[str, Json]:
-        kept = _read_entries(self._file(server)).get(server.name)
-        return kept if isinstance(kept, dict) else {}
+        entry = _read_entries(self._file(server)).get(server.name)
+        return entry if isinstance(entry, dict) else {}
 
     def _save(self, server: McpServer, entry: Mapping[str, Json] | None) -> None:
         file = self._file(server)
         with _WRITING:
-            entries = {name: one for name, one in _read_entries(file).items() if name != server.name}
+            entries = {name: entry for name, entry in _read_entries(file).items() if name != server.name}
             if entry is not None:
                 entries[server.name] = dict(entry)
             write_atomically(file, json.dumps(entries, indent=1).encode(), private=True)
@@ -156,14 +161,14 @@ class PinStore:
 
 @dataclass(frozen=True, slots=True)
 class PinnedTools:
-    """Tools as they were approved; `changed` says of those that are others now what is different."""
+    """Tools with their approved definitions; `changed` describes the changes of those that differ now."""
 
     tools: tuple[ToolDefinition, ...]
     changed: Mapping[str, str]
 
 
 def diff_definitions(before: Mapping[str, Json], now: Mapping[str, Json]) -> str:
-    """What is different, line by line, for a person."""
+    """The changes line by line, for the user."""
     lines = [
         line
         for line in difflib.unified_diff(
@@ -175,25 +180,25 @@ def diff_definitions(before: Mapping[str, Json], now: Mapping[str, Json]) -> str
     return "\n".join(lines[:MAX_DIFF_LINES]) + more
 
 
-def _definition_lines(one: Mapping[str, Json]) -> list[str]:
-    return json.dumps(one, ensure_ascii=False, indent=1, sort_keys=True).split("\n")
+def _definition_lines(definition: Mapping[str, Json]) -> list[str]:
+    return json.dumps(definition, ensure_ascii=False, indent=1, sort_keys=True).split("\n")
 
 
 def _definition_to_json(tool: ToolDefinition) -> dict[str, Json]:
-    """A definition as JSON keeps it."""
+    """A definition in the form of its JSON."""
     return cast("dict[str, Json]", json.loads(json.dumps(asdict(tool))))
 
 
-def _approved_definition(kept: Mapping[str, Json], now: ToolDefinition) -> ToolDefinition:
-    """The definition that was approved, as a model goes on seeing it."""
+def _approved_definition(entry: Mapping[str, Json], now: ToolDefinition) -> ToolDefinition:
+    """The approved definition, which the model continues to see."""
     return replace(
         now,
-        description=str(kept.get("description", "")),
-        parameters=cast("Mapping[str, Json]", kept.get("parameters") or {"type": "object"}),
-        title=str(kept.get("title", "")),
-        reads_only=kept.get("reads_only") is True and now.reads_only is True,
-        destroys=kept.get("destroys") is True or now.destroys is True,
-        is_open=kept.get("is_open") is True or now.is_open is True,
+        description=str(entry.get("description", "")),
+        parameters=cast("Mapping[str, Json]", entry.get("parameters") or {"type": "object"}),
+        title=str(entry.get("title", "")),
+        reads_only=entry.get("reads_only") is True and now.reads_only is True,
+        destroys=entry.get("destroys") is True or now.destroys is True,
+        is_open=entry.get("is_open") is True or now.is_open is True,
     )
 
 
@@ -201,6 +206,6 @@ def _read_entries(file: Path) -> dict[str, Json]:
     try:
         raw = json.loads(file_io.read_bytes(file, MAX_SCRIPT_BYTES))
     except (OSError, ValueError):
-        # Without a readable file nobody agreed to anything: the person is asked again.
+        # Without a readable file nothing counts as approved, and the user is asked again.
         return {}
     return raw if isinstance(raw, dict) else {}

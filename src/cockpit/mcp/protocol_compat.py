@@ -1,12 +1,9 @@
-"""Results that do not fit the protocol, made to: one row that is broken, or a kind of content that is newer
-than this program, is no reason to lose all the others. Imports the SDK. Pure.
+"""Differences between protocol versions, and results that the SDK would reject. Imports the SDK.
 
-Which era of the protocol is spoken on a connection, and what the SDK takes too strictly there. Imports the
-SDK.
-
-A result of the later era that names no `resultType` is a complete one: the protocol says so, the SDK refuses
-it. On pipes a server that never answers `server/discover` is taken for one of the old days after `PATIENCE`
-(the SDK would wait ten seconds); what it still answers to that goes nowhere.
+A broken row in a list, or a kind of content newer than this program, must not lose all the others. A result
+of the 2026-07-28 protocol without a `resultType` is complete, though the SDK refuses it. On pipes a server
+that does not answer `server/discover` counts as an older one after `DISCOVER_TIMEOUT` (the SDK would wait ten
+seconds); its late answer is dropped.
 """
 
 import json
@@ -32,13 +29,14 @@ LIST_METHODS: dict[str, tuple[str, str, type[BaseModel]]] = {
 CALL_METHOD = "tools/call"
 REPAIRED_METHODS = frozenset({*LIST_METHODS, CALL_METHOD})
 CONTENT_KINDS = frozenset({"text", "image", "audio", "resource_link", "resource"})
-# The SDK matches results with a tool's own schema: one of these in it can take for ever.
+# The SDK validates results against a tool's own schema, and these keywords can make that endless.
 UNBOUNDED_KEYWORDS = frozenset({"pattern", "patternProperties", "$ref", "$dynamicRef", "$recursiveRef"})
 MAX_ROW_DEPTH = 60
 
 
 def repair_result(method: str, result: dict[str, Any], left_out: list[str]) -> dict[str, Any]:
-    """The result of `method`, itself where nothing is wrong with it. What is left out of a list is said."""
+    """The result of `method`, unchanged if it is valid. Rows left out of a list are reported in
+    `left_out`."""
     return _repair_call(result) if method == CALL_METHOD else _repair_list(method, result, left_out)
 
 
@@ -47,14 +45,14 @@ def _repair_list(method: str, result: dict[str, Any], left_out: list[str]) -> di
     rows = result.get(key)
     if not isinstance(rows, list):
         return result
-    kept = []
+    stored = []
     for row in rows:
         if problem := _explain_row(row, kind):
             name = row.get("name") if isinstance(row, dict) else None
             left_out.append(f"{what} {single_line(str(name or '?'), 80)} is left out: {problem}")
         else:
-            kept.append(_drop_unbounded_schema(row) if what == "tool" else row)
-    return {**result, key: kept}
+            stored.append(_drop_unbounded_schema(row) if what == "tool" else row)
+    return {**result, key: stored}
 
 
 def _explain_row(row: Any, kind: type[BaseModel]) -> str:
@@ -72,7 +70,7 @@ def _is_too_deep(value: Any, depth: int) -> bool:
     if depth > MAX_ROW_DEPTH:
         return True
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return any(_is_too_deep(one, depth + 1) for one in inner)
+    return any(_is_too_deep(child, depth + 1) for child in inner)
 
 
 def _drop_unbounded_schema(row: dict[str, Any]) -> dict[str, Any]:
@@ -84,14 +82,14 @@ def _drop_unbounded_schema(row: dict[str, Any]) -> dict[str, Any]:
 def _has_unbounded_keyword(value: Any) -> bool:
     if isinstance(value, dict):
         return not UNBOUNDED_KEYWORDS.isdisjoint(value) or any(
-            _has_unbounded_keyword(one) for one in value.values()
+            _has_unbounded_keyword(item) for item in value.values()
         )
-    return isinstance(value, list) and any(_has_unbounded_keyword(one) for one in value)
+    return isinstance(value, list) and any(_has_unbounded_keyword(item) for item in value)
 
 
 def _repair_call(result: dict[str, Any]) -> dict[str, Any]:
-    """A call's result: content of kinds that nobody knows as their JSON; none where there is only structured
-    content."""
+    """A call's result with unknown kinds of content as JSON text, and empty content where only structured
+    content is present."""
     if result.get("resultType", "complete") != "complete":
         return result
     out = dict(result)
@@ -102,7 +100,7 @@ def _repair_call(result: dict[str, Any]) -> dict[str, Any]:
         out["content"] = []
     else:
         out["content"] = [
-            one if _is_known_content(one) else _text_content(json.dumps(one)) for one in content
+            item if _is_known_content(item) else _text_content(json.dumps(item)) for item in content
         ]
     structured = result.get("structuredContent")
     if structured is not None and not isinstance(structured, dict):
@@ -111,15 +109,15 @@ def _repair_call(result: dict[str, Any]) -> dict[str, Any]:
     return out
 
 
-def _is_known_content(one: Any) -> bool:
-    return isinstance(one, dict) and one.get("type") in CONTENT_KINDS
+def _is_known_content(value: Any) -> bool:
+    return isinstance(value, dict) and value.get("type") in CONTENT_KINDS
 
 
-def _text_content(said: str) -> dict[str, Any]:
-    return {"type": "text", "text": said}
+def _text_content(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
 
 
-# One of the later era that starts slowly says so when it is greeted in the old way: the SDK asks again.
+# A newer server that starts slowly rejects the older handshake, and the SDK tries the newer one again.
 DISCOVER_TIMEOUT = 3.0
 DISCOVER_METHOD = "server/discover"
 MAX_REPORTED = 20
@@ -128,7 +126,8 @@ IncomingMessage = SessionMessage | Exception
 
 
 class ProtocolCompat:
-    """One connection's: `sent` sees each message to the server, `mended` each from it."""
+    """Filters the messages of one connection: `sent` sees each message to the server, `repair` each from
+    it."""
 
     def __init__(self) -> None:
         self._is_later = False
@@ -145,8 +144,8 @@ class ProtocolCompat:
             if message.method == DISCOVER_METHOD:
                 self.probe = message.id
 
-    def mended(self, message: JSONRPCMessage) -> JSONRPCMessage | None:
-        """`message` as the SDK takes it, None for one that nobody waits for any more."""
+    def repair(self, message: JSONRPCMessage) -> JSONRPCMessage | None:
+        """`message` in a form that the SDK accepts, None for a late answer."""
         if not isinstance(message, JSONRPCResponse | JSONRPCError):
             return message
         if message.id is not None and message.id == self._given_up:
@@ -164,12 +163,12 @@ class ProtocolCompat:
         return message if result is message.result else message.model_copy(update={"result": result})
 
     def left_out(self) -> list[str]:
-        """What of the lists since the last time was no tool, prompt or resource, and why."""
+        """What was left out of lists since the last call, with the reasons."""
         left, self._left_out = self._left_out[:MAX_REPORTED], []
         return left
 
     def give_up(self, probe: RequestId) -> JSONRPCError | None:
-        """What the SDK is told in the place of a server that was silent; None where it answered."""
+        """The error given to the SDK in place of a missing answer, None if the server answered."""
         if self.probe != probe:
             return None
         self.probe, self._given_up = None, probe
@@ -177,21 +176,21 @@ class ProtocolCompat:
         return JSONRPCError(jsonrpc="2.0", id=probe, error=error)
 
 
-def wrap_streams(streams: TransportStreams, era: ProtocolCompat) -> TransportStreams:
-    """The streams of one of the SDK's own transports, with `era` between."""
-    return _CompatReadStream(streams[0], era), _CompatWriteStream(streams[1], era)
+def wrap_streams(streams: TransportStreams, compat: ProtocolCompat) -> TransportStreams:
+    """The streams of one of the SDK's own transports, filtered by `compat`."""
+    return _CompatReadStream(streams[0], compat), _CompatWriteStream(streams[1], compat)
 
 
 class _CompatReadStream:
-    """What a server says, as the SDK takes it."""
+    """Messages from a server, repaired for the SDK."""
 
-    def __init__(self, inner: ReadStream[IncomingMessage], era: ProtocolCompat) -> None:
+    def __init__(self, inner: ReadStream[IncomingMessage], compat: ProtocolCompat) -> None:
         self._inner = inner
-        self._era = era
+        self._compat = compat
 
     @property
     def last_context(self) -> object:
-        """In what context the last message was sent: the SDK asks for it by this name."""
+        """The context of the last message. The SDK asks for it by this name."""
         return getattr(self._inner, "last_context", None)
 
     async def receive(self) -> IncomingMessage:
@@ -199,7 +198,7 @@ class _CompatReadStream:
             got = await self._inner.receive()
             if isinstance(got, Exception):
                 return got
-            if (message := self._era.mended(got.message)) is not None:
+            if (message := self._compat.repair(got.message)) is not None:
                 return got if message is got.message else SessionMessage(message, got.metadata)
 
     async def aclose(self) -> None:
@@ -225,14 +224,14 @@ class _CompatReadStream:
 
 
 class _CompatWriteStream:
-    """What is said to a server."""
+    """Messages to a server."""
 
-    def __init__(self, inner: WriteStream[SessionMessage], era: ProtocolCompat) -> None:
+    def __init__(self, inner: WriteStream[SessionMessage], compat: ProtocolCompat) -> None:
         self._inner = inner
-        self._era = era
+        self._compat = compat
 
     async def send(self, message: SessionMessage, /) -> None:
-        self._era.sent(message.message)
+        self._compat.sent(message.message)
         await self._inner.send(message)
 
     async def aclose(self) -> None:

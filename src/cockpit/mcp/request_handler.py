@@ -1,4 +1,5 @@
-"""Who answers what a server asks while it works for a session: its person, and a model they let it use."""
+"""Handles what a server requests during a session: forms go to the user, sampling to a model that the user
+allows."""
 
 from cockpit.errors import CockpitError
 from cockpit.mcp.values import SamplingReply, SamplingRequest
@@ -15,15 +16,16 @@ ONCE, SESSION, NO = "this once", "for this session", "no"
 
 
 class SessionRequestHandler:
-    """The session behind a call. `lets` are the sessions whose person lets the server ask models."""
+    """Handles requests for a session. `allowed_sessions` are the sessions whose user allows the server to
+    ask models."""
 
-    def __init__(self, server: str, context: Context, lets: set[str]) -> None:
+    def __init__(self, server: str, context: Context, allowed_sessions: set[str]) -> None:
         self._source = f"MCP server {server}"
         self._context = context
-        self._lets = lets
+        self._allowed_sessions = allowed_sessions
 
     async def form(self, question: str, fields: tuple[FormField, ...], url: str) -> FormAnswer:
-        """Declined where nobody is there. A page is opened after the yes."""
+        """Show a form, declined without a user. A page is opened after the user agrees."""
         try:
             answer = await self._context.session.ask_form(question, fields, source=self._source, url=url)
         except UserUnavailable:
@@ -35,27 +37,26 @@ class SessionRequestHandler:
         return answer
 
     async def sample(self, request: SamplingRequest) -> SamplingReply:
-        """Asked for each time, until the person lets the server do it for this session."""
+        """Ask the user each time, until they allow it for the session."""
         if not await self._may(request):
-            return SamplingReply(refused="the person did not allow it")
+            return SamplingReply(refused="the user did not allow it")
         try:
             answer = await self._context.models.complete(request.tier, _model_request(request))
         except CockpitError as error:
             return SamplingReply(refused=f"the model did not answer: {error.message}")
-        self._tell(request, answer.text, answer.model)
+        self._show(request, answer.text, answer.model)
         return SamplingReply(answer.text, answer.model)
 
-    def _tell(self, request: SamplingRequest, answer: str, model: str) -> None:
-        """What goes back to the server stands in the Trace, as what was asked: also where nobody is asked any
-        more."""
-        asked, told = _shorten(_format_request(request)), _shorten(clean(answer))
-        said = f"{self._source} asked {model}:\n\n{asked}\n\nand is told:\n\n{told}"
-        notice = Noticed("mcp", "show", (Text(said),), {"source": self._source, "model": model})
+    def _show(self, request: SamplingRequest, answer: str, model: str) -> None:
+        """Show the request and the answer in the Trace, also when the user is no longer asked."""
+        question, message = _shorten(_format_request(request)), _shorten(clean(answer))
+        text = f"{self._source} asked {model}:\n\n{question}\n\nAnswer sent to the server:\n\n{message}"
+        notice = Noticed("mcp", "show", (Text(text),), {"source": self._source, "model": model})
         self._context.session.emit(notice)
 
     async def _may(self, request: SamplingRequest) -> bool:
         session = self._context.session
-        if session.id in self._lets:
+        if session.id in self._allowed_sessions:
             return True
         field = FormField("allow", "Let it?", "choice", True, (ONCE, SESSION, NO), (), ONCE)
         try:
@@ -64,19 +65,19 @@ class SessionRequestHandler:
             return False
         chosen = answer.values.get("allow") if answer.action == "accept" else NO
         if chosen == SESSION:
-            self._lets.add(session.id)
+            self._allowed_sessions.add(session.id)
         return chosen in (ONCE, SESSION)
 
 
 def _sampling_question(request: SamplingRequest) -> str:
-    """What a person is shown: all that a model would get, and what it costs at most."""
+    """The question to the user: everything that the model would get, and the maximum cost."""
     most = min(request.most_tokens, MOST_TOKENS)
     shown = _shorten(_format_request(request))
-    return f"It wants to ask a model, on your account (at most {most} tokens of answer):\n\n{shown}"
+    return f"It wants to ask a model at your expense (at most {most} tokens of answer):\n\n{shown}"
 
 
 def _format_request(request: SamplingRequest) -> str:
-    parts = [f"[{one.role}] {one.text}" for one in request.messages]
+    parts = [f"[{message.role}] {message.text}" for message in request.messages]
     if request.system:
         parts.insert(0, f"[system] {request.system}")
     return clean("\n\n".join(parts))
@@ -84,7 +85,7 @@ def _format_request(request: SamplingRequest) -> str:
 
 def _shorten(text: str) -> str:
     return (
-        f"{text[:MAX_SHOWN]}\n... and {len(text) - MAX_SHOWN} characters more"
+        f"{text[:MAX_SHOWN]}\n... and {len(text) - MAX_SHOWN} more characters"
         if len(text) > MAX_SHOWN
         else text
     )
@@ -92,12 +93,14 @@ def _shorten(text: str) -> str:
 
 def _model_request(request: SamplingRequest) -> ModelRequest:
     messages: list[Message] = []
-    for one in request.messages:
-        match one.role:
+    for message in request.messages:
+        match message.role:
             case "user":
-                pictures: tuple[Block, ...] = tuple(block for block in one.blocks if isinstance(block, Image))
-                messages.append(UserMessage((Text(one.text), *pictures)))
+                pictures: tuple[Block, ...] = tuple(
+                    block for block in message.blocks if isinstance(block, Image)
+                )
+                messages.append(UserMessage((Text(message.text), *pictures)))
             case "assistant":
-                messages.append(AssistantMessage(one.text))
+                messages.append(AssistantMessage(message.text))
     most = max(1, min(request.most_tokens, MOST_TOKENS))
     return ModelRequest("", request.system, tuple(messages), max_tokens=most)

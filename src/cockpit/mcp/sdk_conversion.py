@@ -1,9 +1,7 @@
-"""Making safe what a server says of itself: a model reads it before anybody looked at it.
+"""Converts the SDK's results to cockpit's values and makes server descriptions safe. Imports the SDK.
 
-Escape sequences and characters that nobody sees are taken out of descriptions, and what is too long is
-cut. Where they stand in a place that has a meaning (a name, an enum's value), the tool is refused.
-
-The SDK's results as our values. Imports the SDK; what comes out is cleaned.
+A model reads descriptions before the user sees them. Escape sequences and invisible characters are removed
+from prose, and long prose is cut. Where they occur in a name or an enum value, the definition is refused.
 """
 
 import json
@@ -37,30 +35,30 @@ PROSE_KEYS = frozenset({"description", "title", "$comment", "examples", "markdow
 
 
 class UnsafeDefinition(ValueError):
-    """A definition that cannot be made safe; the message says where."""
+    """A definition that cannot be made safe; the message says why."""
 
 
 def clean_prose(text: str, most: int = MAX_TEXT) -> str:
-    """Text of a definition: no escape sequences, nothing invisible, at most `most` characters."""
+    """Prose of a definition, without escape sequences and invisible characters, at most `most` characters."""
     safe = clean_output(text[: most * 2]).replace("\ufffd", "").strip()
     return safe if len(safe) <= most else f"{safe[: most - 1].rstrip()}…"
 
 
 def clean_schema(raw: Mapping[str, Json]) -> dict[str, Json]:
-    """A JSON Schema with its prose cleaned. Raises `Unsafe`."""
+    """A JSON Schema with its prose cleaned. Raises `UnsafeDefinition`."""
     out = _clean_table(raw, 0)
     if len(json.dumps(out)) > MAX_SCHEMA:
         raise UnsafeDefinition(f"its schema is larger than {MAX_SCHEMA:,} characters")
     if out.get("type", "object") != "object":
-        raise UnsafeDefinition("its schema is not one of an object")
+        raise UnsafeDefinition("its schema does not describe an object")
     out["type"] = "object"
     return out
 
 
 def require_visible(text: str, what: str) -> str:
-    """`text`, which has a meaning as it stands. Raises `Unsafe` for one that hides something."""
+    """Return `text` unchanged. Raises `UnsafeDefinition` if it contains invisible characters."""
     if clean(text) != text:
-        raise UnsafeDefinition(f"{what} holds characters that are not seen: {clean(text)[:80]!r}")
+        raise UnsafeDefinition(f"{what} contains invisible characters: {clean(text)[:80]!r}")
     return text
 
 
@@ -73,11 +71,11 @@ def _clean_table(raw: Mapping[str, Json], depth: int, properties: bool = False) 
         if key in PROSE_KEYS and not properties:
             out[key] = _clean_prose_value(value)
         elif key in REFERENCE_KEYS and not properties and not str(value).startswith("#"):
-            raise UnsafeDefinition(f"its schema points to another place: {clean(str(value))[:80]!r}")
+            raise UnsafeDefinition(f"its schema refers to another document: {clean(str(value))[:80]!r}")
         elif isinstance(value, Mapping):
             out[key] = _clean_table(value, depth + 1, key in ("properties", "$defs", "definitions"))
         elif isinstance(value, list):
-            out[key] = [_clean_value(one, depth + 1) for one in value]
+            out[key] = [_clean_value(item, depth + 1) for item in value]
         else:
             out[key] = _clean_value(value, depth)
     return out
@@ -87,7 +85,7 @@ def _clean_value(value: Json, depth: int) -> Json:
     if isinstance(value, Mapping):
         return _clean_table(value, depth + 1)
     if isinstance(value, list):
-        return [_clean_value(one, depth + 1) for one in value] if depth < MAX_SCHEMA_DEPTH else []
+        return [_clean_value(item, depth + 1) for item in value] if depth < MAX_SCHEMA_DEPTH else []
     return require_visible(value, "a value in its schema") if isinstance(value, str) else value
 
 
@@ -110,27 +108,27 @@ def convert_welcome(
     protocol: str, info: types.Implementation | None, can: types.ServerCapabilities, instructions: str | None
 ) -> ServerWelcome:
     names = ("tools", "prompts", "resources", "completions", "logging")
-    had = frozenset(name for name in names if getattr(can, name) is not None)
-    said = clean_prose(instructions or "")
+    owner = frozenset(name for name in names if getattr(can, name) is not None)
+    text = clean_prose(instructions or "")
     later = protocol in MODERN_PROTOCOL_VERSIONS
     if info is None:
-        return ServerWelcome(protocol, instructions=said, can=had, is_later=later)
+        return ServerWelcome(protocol, instructions=text, can=owner, is_later=later)
     return ServerWelcome(
-        protocol, single_line(info.name, 100), single_line(info.version, 40), said, had, later
+        protocol, single_line(info.name, 100), single_line(info.version, 40), text, owner, later
     )
 
 
-def convert_tool(one: types.Tool) -> ToolDefinition:
-    """A tool, cleaned. Raises `Unsafe`."""
-    hints = one.annotations
-    name = require_visible(one.name, "its name")
+def convert_tool(raw: types.Tool) -> ToolDefinition:
+    """A tool, cleaned. Raises `UnsafeDefinition`."""
+    hints = raw.annotations
+    name = require_visible(raw.name, "its name")
     if not name.strip() or len(name) > 256:
-        raise UnsafeDefinition("it has no name that can be used")
-    title = one.title or (hints.title if hints is not None else None)
+        raise UnsafeDefinition("its name is empty or too long")
+    title = raw.title or (hints.title if hints is not None else None)
     return ToolDefinition(
         name=name,
-        description=clean_prose(one.description or ""),
-        parameters=clean_schema(cast("dict[str, Json]", one.input_schema)),
+        description=clean_prose(raw.description or ""),
+        parameters=clean_schema(cast("dict[str, Json]", raw.input_schema)),
         title=single_line(title or "", 200),
         reads_only=hints.read_only_hint if hints is not None else None,
         destroys=hints.destructive_hint if hints is not None else None,
@@ -139,78 +137,78 @@ def convert_tool(one: types.Tool) -> ToolDefinition:
     )
 
 
-def convert_prompt(one: types.Prompt) -> PromptDefinition:
-    """A prompt, cleaned. Raises `Unsafe`."""
+def convert_prompt(raw: types.Prompt) -> PromptDefinition:
+    """A prompt, cleaned. Raises `UnsafeDefinition`."""
     arguments = tuple(
         PromptArgument(
             require_visible(a.name, "an argument"), clean_prose(a.description or "", 200), bool(a.required)
         )
-        for a in one.arguments or ()
+        for a in raw.arguments or ()
     )
     return PromptDefinition(
-        require_visible(one.name, "its name"), clean_prose(one.description or one.title or "", 400), arguments
+        require_visible(raw.name, "its name"), clean_prose(raw.description or raw.title or "", 400), arguments
     )
 
 
-def convert_resource(one: types.Resource) -> ResourceDefinition:
-    """A resource, cleaned. Raises `Unsafe`."""
+def convert_resource(raw: types.Resource) -> ResourceDefinition:
+    """A resource, cleaned. Raises `UnsafeDefinition`."""
     return ResourceDefinition(
-        uri=require_visible(str(one.uri), "its address"),
-        name=single_line(one.title or one.name, 200),
-        description=clean_prose(one.description or "", 400),
-        media_type=single_line(one.mime_type or "", 100),
-        size=one.size or 0,
+        uri=require_visible(str(raw.uri), "its address"),
+        name=single_line(raw.title or raw.name, 200),
+        description=clean_prose(raw.description or "", 400),
+        media_type=single_line(raw.mime_type or "", 100),
+        size=raw.size or 0,
     )
 
 
-def convert_template(one: types.ResourceTemplate) -> ResourceDefinition:
-    """A template of addresses, cleaned. Raises `Unsafe`."""
+def convert_template(raw: types.ResourceTemplate) -> ResourceDefinition:
+    """A resource template, cleaned. Raises `UnsafeDefinition`."""
     return ResourceDefinition(
-        uri=require_visible(one.uri_template, "its address"),
-        name=single_line(one.title or one.name, 200),
-        description=clean_prose(one.description or "", 400),
-        media_type=single_line(one.mime_type or "", 100),
+        uri=require_visible(raw.uri_template, "its address"),
+        name=single_line(raw.title or raw.name, 200),
+        description=clean_prose(raw.description or "", 400),
+        media_type=single_line(raw.mime_type or "", 100),
         is_template=True,
     )
 
 
 def convert_result(result: types.CallToolResult) -> McpResult:
-    """A call's result. Structured content that the text says already is not said twice."""
+    """A call's result. Structured content is added as text unless the text already contains it."""
     text, blocks = convert_contents(result.content)
     structured = cast("Json", result.structured_content)
     if structured is not None and not _repeats_structured(result.content, structured):
         as_text = clean_output(json.dumps(structured, ensure_ascii=False, indent=1))
         text = "\n\n".join(part for part in (text, as_text) if part)
         blocks = (*blocks, Code(as_text, "json"))
-    return McpResult(text or "(nothing came back)", blocks, structured, bool(result.is_error))
+    return McpResult(text or "(empty result)", blocks, structured, bool(result.is_error))
 
 
 def _repeats_structured(content: Sequence[SdkContent], structured: Json) -> bool:
-    for one in content:
-        if not isinstance(one, types.TextContent):
+    for item in content:
+        if not isinstance(item, types.TextContent):
             continue
         try:
-            said = json.loads(one.text)
+            text = json.loads(item.text)
         except ValueError:
-            said = one.text
-        if said == structured or structured == {"result": said}:
+            text = item.text
+        if text == structured or structured == {"result": text}:
             return True
     return False
 
 
 def convert_contents(content: Sequence[SdkContent]) -> tuple[str, tuple[Block, ...]]:
-    """Blocks of the protocol as text for a model and as blocks for people."""
+    """Content as text for a model and as blocks for the user."""
     texts: list[str] = []
     blocks: list[Block] = []
-    for one in content:
-        text, block = _convert_content(one)
+    for item in content:
+        text, block = _convert_content(item)
         texts.append(text)
         blocks.append(block)
     return "\n\n".join(text for text in texts if text), tuple(blocks)
 
 
-def _convert_content(one: SdkContent) -> tuple[str, Block]:
-    match one:
+def _convert_content(raw: SdkContent) -> tuple[str, Block]:
+    match raw:
         case types.TextContent(text=clean_message):
             text = clean_output(clean_message)
             return text, Text(text)
@@ -221,13 +219,14 @@ def _convert_content(one: SdkContent) -> tuple[str, Block]:
             text = f"[audio: {single_line(kind, 60)}, {_format_size(data)}]"
             return text, Text(text)
         case types.ResourceLink():
-            about = clean_prose(one.description or "", 300)
-            text = f"[resource {single_line(one.title or one.name, 200)}: {single_line(str(one.uri))}] {about}".strip()
+            about = clean_prose(raw.description or "", 300)
+            name = single_line(raw.title or raw.name, 200)
+            text = f"[resource {name}: {single_line(str(raw.uri))}] {about}".strip()
             return text, Text(text)
         case types.EmbeddedResource(resource=inner):
             return _convert_embedded(inner)
         case _:
-            assert_never(one)
+            assert_never(raw)
 
 
 def _convert_embedded(inner: types.TextResourceContents | types.BlobResourceContents) -> tuple[str, Block]:
@@ -246,14 +245,14 @@ def _convert_embedded(inner: types.TextResourceContents | types.BlobResourceCont
 
 
 def convert_resource_text(result: types.ReadResourceResult) -> McpResult:
-    """What was read."""
-    pairs = [_convert_embedded(one) for one in result.contents]
+    """The content of a resource."""
+    pairs = [_convert_embedded(content) for content in result.contents]
     text = "\n\n".join(text for text, _ in pairs)
     return McpResult(text or "(it is empty)", tuple(block for _, block in pairs))
 
 
 def convert_prompt_text(result: types.GetPromptResult) -> PromptText:
-    """A prompt's messages as one text; what the assistant is to have said is marked."""
+    """A prompt's messages as one text, with the assistant's messages marked."""
     texts: list[str] = []
     blocks: list[Block] = []
     for message in result.messages:
@@ -264,7 +263,7 @@ def convert_prompt_text(result: types.GetPromptResult) -> PromptText:
 
 
 def convert_sampling(params: types.CreateMessageRequestParams) -> SamplingRequest:
-    """What a server wants a model to answer."""
+    """A server's request for a model's answer."""
     wants = params.model_preferences
     tier: Literal["fast", "default", "strong"] = "default"
     if wants is not None:
@@ -274,13 +273,13 @@ def convert_sampling(params: types.CreateMessageRequestParams) -> SamplingReques
     hints = tuple(
         single_line(hint.name or "", 60) for hint in (wants.hints or () if wants is not None else ())
     )
-    messages = tuple(_convert_message(one) for one in params.messages)
+    messages = tuple(_convert_message(message) for message in params.messages)
     system = clean_output(params.system_prompt or "")
     return SamplingRequest(messages, system, params.max_tokens, tier, hints)
 
 
-def _convert_message(one: types.SamplingMessage) -> SamplingMessage:
-    parts = one.content if isinstance(one.content, list) else [one.content]
+def _convert_message(raw: types.SamplingMessage) -> SamplingMessage:
+    parts = raw.content if isinstance(raw.content, list) else [raw.content]
     texts: list[str] = []
     blocks: list[Block] = []
     for part in parts:
@@ -295,7 +294,7 @@ def _convert_message(one: types.SamplingMessage) -> SamplingMessage:
                 texts.append(convert_contents(inner)[0])
             case _:
                 assert_never(part)
-    return SamplingMessage("user" if one.role == "user" else "assistant", "\n\n".join(texts), tuple(blocks))
+    return SamplingMessage("user" if raw.role == "user" else "assistant", "\n\n".join(texts), tuple(blocks))
 
 
 def _format_size(data: str) -> str:
@@ -308,5 +307,5 @@ def _code_language(media_type: str) -> str:
 
 
 def clean_message(text: str) -> str:
-    """A server's words to a person."""
+    """A server's message to the user."""
     return clean_output(text[:4_000]).strip()

@@ -1,5 +1,7 @@
-"""The MCP servers of one root, shared by its sessions: which there are, what they offer, what a person wants
-done with them. Implements `plugin.connections`."""
+"""The MCP servers of one root, shared by its sessions: what they offer and the user's commands for them.
+
+Implements `plugin.connections`.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -23,7 +25,7 @@ from cockpit.workspace.processes.server_process import ServerLog
 if TYPE_CHECKING:
     from cockpit.mcp.oauth.provider import OAuthLogin
 
-# A shorter one would be found in every other word.
+# A shorter value would match ordinary words.
 MIN_SECRET = 8
 ServerWatcher = Callable[[bool], None]
 CONNECT_SECONDS = 15.0
@@ -32,8 +34,8 @@ CALL_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class ServersContext:
-    """What a root's servers stand on. `disabled` are switched off by their names; `state` is cockpit's
-    state folder."""
+    """Settings that all servers of a root share. `disabled` are names of servers that are switched off;
+    `state` is cockpit's state folder."""
 
     root: str
     state: Path
@@ -44,7 +46,8 @@ class ServersContext:
 
 @dataclass(frozen=True, slots=True)
 class OfferedValues:
-    """The values of all servers, each with its server; `refused` says what was left out, and why."""
+    """The tools and commands of all servers, each with its server; `refused` says what was left out and
+    why."""
 
     tools: tuple[tuple[McpServer, Tool], ...] = ()
     commands: tuple[tuple[McpServer, Command], ...] = ()
@@ -52,14 +55,14 @@ class OfferedValues:
 
 
 def _stored_auth(server: McpServer) -> "OAuthLogin | None":
-    """The login that is kept for a server; what is missing is said, nobody is asked."""
+    """The stored login for a server. A missing login is reported; the user is not asked."""
     from cockpit.mcp.oauth import auth_for
 
     return auth_for(server)
 
 
 def _register_secrets(server: McpServer) -> None:
-    """Redaction must know what a file says that is secret."""
+    """Register secrets of a server's configuration for redaction."""
     for name, value in (*server.environment.items(), *server.headers.items()):
         secret = value.removeprefix("Bearer ").strip()
         if len(secret) >= MIN_SECRET and (
@@ -75,117 +78,127 @@ class McpServers:
         self._house = house
         self._auth = auth
         self._pins = PinStore(house.root, house.state)
-        self._lives: dict[str, ServerSupervisor] = {}
+        self._supervisors: dict[str, ServerSupervisor] = {}
         self._watchers: list[ServerWatcher] = []
         self._begun = False
         self._leaving: set[asyncio.Task[None]] = set()
-        self._lets: dict[str, set[str]] = {}
+        self._allowed_sessions: dict[str, set[str]] = {}
         self._asked: set[tuple[str, str, str, str]] = set()
 
     def watch(self, heard: ServerWatcher) -> Callable[[], None]:
-        """Call `heard` when a server is different; its argument says whether its offer is, too. What is
-        returned ends that."""
+        """Call `heard` when a server changes; its argument says whether its offer changed too. Returns a
+        function that ends that."""
         self._watchers.append(heard)
         return lambda: self._watchers.remove(heard) if heard in self._watchers else None
 
     def use(self, servers: tuple[McpServer, ...], house: ServersContext) -> None:
-        """Exactly these from now on. One that runs and is the same goes on; one that is gone is ended."""
+        """Replace the set of servers. Unchanged servers keep running, removed ones are ended."""
         switched = set(self._house.disabled) ^ set(house.disabled)
         self._house = house
-        wanted = {server.name: server for server in servers}
-        for name, life in tuple(self._lives.items()):
-            if wanted.get(name) != life.server or name in switched:
-                self._leave(self._lives.pop(name))
-        for name, server in wanted.items():
-            if name not in self._lives:
-                self._lives[name] = self._made(server)
+        expected = {server.name: server for server in servers}
+        for name, supervisor in tuple(self._supervisors.items()):
+            if expected.get(name) != supervisor.server or name in switched:
+                self._leave(self._supervisors.pop(name))
+        for name, server in expected.items():
+            if name not in self._supervisors:
+                self._supervisors[name] = self._made(server)
                 if self._begun:
-                    self._lives[name].begin()
+                    self._supervisors[name].begin()
 
     def begin(self) -> None:
-        """Start all that may start. Returns at once."""
+        """Start every server that may start. Returns at once."""
         self._begun = True
-        for life in self._lives.values():
-            life.begin()
+        for supervisor in self._supervisors.values():
+            supervisor.begin()
 
     async def close(self) -> None:
-        """End them all, within a few seconds."""
+        """End all servers, within a few seconds."""
         self._begun = False
-        lives, self._lives = tuple(self._lives.values()), {}
+        supervisors, self._supervisors = tuple(self._supervisors.values()), {}
         self._watchers.clear()
-        await asyncio.gather(*(life.stop() for life in lives), *self._leaving, return_exceptions=True)
+        await asyncio.gather(
+            *(supervisor.stop() for supervisor in supervisors), *self._leaving, return_exceptions=True
+        )
 
     def offered(self, known: tuple[str, ...], commands: tuple[str, ...] = ()) -> OfferedValues:
-        """What the servers offer under names that nobody has; `known` are those of other tools and their
-        aliases, `commands` those of other commands."""
-        taken, slashes = NameRegistry(known), NameRegistry(commands)
+        """What the servers offer, under names that are free. `known` are the names and aliases of other
+        tools, `commands` the names of other commands."""
+        accepted, slashes = NameRegistry(known), NameRegistry(commands)
         tools: list[tuple[McpServer, Tool]] = []
         prompts: list[tuple[McpServer, Command]] = []
         refused: list[str] = []
-        for life in sorted(self._lives.values(), key=lambda one: one.server.name):
-            server = life.server
-            for definition in life.offer.tools:
+        for supervisor in sorted(self._supervisors.values(), key=lambda live: live.server.name):
+            server = supervisor.server
+            for definition in supervisor.offer.tools:
                 name = make_tool_name(server.name, definition.name)
-                if had := taken.take(name, f"{server.name}\0{definition.name}"):
-                    refused.append(_describe_conflict(server, definition.name, name, had))
+                if owner := accepted.take(name, f"{server.name}\0{definition.name}"):
+                    refused.append(_describe_conflict(server, definition.name, name, owner))
                 else:
                     tools.append((server, make_tool(self, server, definition, name)))
-            for prompt in life.offer.prompts:
+            for prompt in supervisor.offer.prompts:
                 name = make_tool_name(server.name, prompt.name)
-                if had := slashes.take(name, f"{server.name}\0{prompt.name}"):
-                    refused.append(_describe_conflict(server, prompt.name, name, had))
+                if owner := slashes.take(name, f"{server.name}\0{prompt.name}"):
+                    refused.append(_describe_conflict(server, prompt.name, name, owner))
                 else:
                     prompts.append((server, make_command(self, server, prompt, name)))
         return OfferedValues(tuple(tools), tuple(prompts), tuple(refused))
 
-    def life(self, server: str) -> ServerSupervisor:
-        """Raises `McpFailed` for a server that is gone."""
-        if (life := self._lives.get(server)) is None:
+    def supervisor(self, server: str) -> ServerSupervisor:
+        """The supervisor of a server. Raises `McpFailed` for an unknown name."""
+        if (supervisor := self._supervisors.get(server)) is None:
             raise McpFailed(
-                f"there is no MCP server {server}", f"there are: {', '.join(self._lives) or 'none'}"
+                f"unknown MCP server {server}",
+                f"configured servers: {', '.join(self._supervisors) or 'none'}",
             )
-        return life
+        return supervisor
 
     def asking(self, server: str, context: Context) -> SessionRequestHandler:
-        return SessionRequestHandler(server, context, self._lets.setdefault(server, set()))
+        return SessionRequestHandler(server, context, self._allowed_sessions.setdefault(server, set()))
 
     def rows(self) -> tuple[ConnectionRow, ...]:
-        return tuple(self._lives[name].row() for name in sorted(self._lives))
+        return tuple(self._supervisors[name].row() for name in sorted(self._supervisors))
 
     def resources(self) -> tuple[ResourceRow, ...]:
         return tuple(
-            ResourceRow(name, one.uri, one.name, one.description, one.media_type, one.is_template)
-            for name, life in sorted(self._lives.items())
-            for one in life.offer.resources
+            ResourceRow(
+                name,
+                resource.uri,
+                resource.name,
+                resource.description,
+                resource.media_type,
+                resource.is_template,
+            )
+            for name, supervisor in sorted(self._supervisors.items())
+            for resource in supervisor.offer.resources
         )
 
     async def read(self, server: str, uri: str, context: Context) -> Done:
         try:
-            connection = await self.life(server).connected()
+            connection = await self.supervisor(server).connected()
             return make_done(await connection.read(uri, self.asking(server, context)))
         except McpFailed as error:
             raise ToolFailed(error.message, error.hint) from error
 
     async def command(self, verb: ConnectionVerb, name: str) -> str:
         try:
-            life = self.life(name)
+            supervisor = self.supervisor(name)
         except McpFailed as error:
             return str(error)
         match verb:
             case "restart":
-                await life.stop("waiting")
-                life.begin()
-                await life.settle(self._house.connect_seconds)
-                return _describe_state(life)
+                await supervisor.stop("waiting")
+                supervisor.begin()
+                await supervisor.settle(self._house.connect_seconds)
+                return _describe_state(supervisor)
             case "stop":
-                await life.stop()
-                return f"{name} was stopped; it is started again when one of its tools is called"
+                await supervisor.stop()
+                return f"{name} was stopped; it starts again when one of its tools is called"
             case "approve":
-                return await self._approve(life)
+                return await self._approve(supervisor)
             case "refuse":
-                await asyncio.to_thread(self._pins.refuse, life.server)
-                await life.stop("disabled", "a person said no to it")
-                return f"{name} is not started; /mcp approve {name} takes that back"
+                await asyncio.to_thread(self._pins.refuse, supervisor.server)
+                await supervisor.stop("disabled", "the user rejected it")
+                return f"{name} will not be started; undo this with /mcp approve {name}"
 
     def unasked(self, session: str) -> tuple[ConnectionRow, ...]:
         waiting = tuple(row for row in self.rows() if row.state == "needs approval")
@@ -196,26 +209,26 @@ class McpServers:
         return fresh
 
     async def settled(self, seconds: float) -> None:
-        await asyncio.gather(*(life.settle(seconds) for life in self._lives.values()))
+        await asyncio.gather(*(supervisor.settle(seconds) for supervisor in self._supervisors.values()))
 
     def log(self, name: str) -> str:
-        life = self._lives.get(name)
-        return ServerLog(life.log).tail() if life is not None else ""
+        supervisor = self._supervisors.get(name)
+        return ServerLog(supervisor.log).tail() if supervisor is not None else ""
 
-    async def _approve(self, life: ServerSupervisor) -> str:
-        """A person agreed: to what is started, or to tools that describe themselves otherwise."""
-        name = life.server.name
-        if life.changed:
-            names = ", ".join(life.changed)
-            await life.accept()
-            return f"approved as they are now: {names}"
-        if life.state == "ready":
-            return f"{name} is approved already"
-        await asyncio.to_thread(self._pins.approve, life.server)
-        await life.stop("waiting")
-        life.begin()
-        await life.settle(self._house.connect_seconds)
-        return _describe_state(life)
+    async def _approve(self, supervisor: ServerSupervisor) -> str:
+        """Approve what is started, or the changed descriptions of its tools."""
+        name = supervisor.server.name
+        if supervisor.changed:
+            names = ", ".join(supervisor.changed)
+            await supervisor.accept()
+            return f"approved the current definitions of {names}"
+        if supervisor.state == "ready":
+            return f"{name} is already approved"
+        await asyncio.to_thread(self._pins.approve, supervisor.server)
+        await supervisor.stop("waiting")
+        supervisor.begin()
+        await supervisor.settle(self._house.connect_seconds)
+        return _describe_state(supervisor)
 
     def _made(self, server: McpServer) -> ServerSupervisor:
         _register_secrets(server)
@@ -225,29 +238,29 @@ class McpServers:
             state=house.state,
             pins=self._pins,
             auth=self._auth or _stored_auth,
-            told=self._told,
+            on_change=self._notify,
             connect_seconds=house.connect_seconds,
             call_seconds=house.call_seconds,
         )
         return ServerSupervisor(server, ground, server.disabled or server.name in house.disabled)
 
-    def _leave(self, life: ServerSupervisor) -> None:
-        task = asyncio.create_task(life.stop())
+    def _leave(self, supervisor: ServerSupervisor) -> None:
+        task = asyncio.create_task(supervisor.stop())
         self._leaving.add(task)
         task.add_done_callback(self._leaving.discard)
 
-    def _told(self, offer: bool) -> None:
+    def _notify(self, offer: bool) -> None:
         for heard in tuple(self._watchers):
             heard(offer)
 
 
-def _describe_conflict(server: McpServer, name: str, full: str, had: str) -> str:
-    owner = had.partition("\0")[0]
-    return f"{name} of the MCP server {server.name} is left out: {full} is a name of {owner} already"
+def _describe_conflict(server: McpServer, name: str, full: str, owner_key: str) -> str:
+    owner = owner_key.partition("\0")[0]
+    return f"{name} of the MCP server {server.name} is left out: {owner} already uses the name {full}"
 
 
-def _describe_state(life: ServerSupervisor) -> str:
-    row = life.row()
+def _describe_state(supervisor: ServerSupervisor) -> str:
+    row = supervisor.row()
     if row.state == "ready":
         return f"{row.name} is ready: {len(row.tools)} tools, {len(row.prompts)} prompts"
     return f"{row.name}: {row.state}{f' ({row.reason})' if row.reason else ''}"

@@ -1,9 +1,8 @@
-"""Keeps a flood out: of what a server tells unasked only so much a second goes on. Imports the SDK.
+"""Transport to a server on stdin and stdout of a child process: one JSON message per line. Imports the SDK.
 
-A server on stdin and stdout of a child process: one JSON message a line. Imports the SDK.
-
-Not the SDK's own transport: that one keeps a line without end in memory, splits a large one again at every
-piece, dies of a byte that is no UTF-8, and hands our secrets to nobody but our folder to the child.
+The SDK's own transport is not used: it stores a line without end in memory, splits a large line again with
+every chunk, fails on invalid UTF-8, and sets neither the working folder nor the secrets of the child as
+cockpit does.
 """
 
 import asyncio
@@ -35,7 +34,7 @@ MAX_PER_SECOND = 200
 
 
 class MessageRateLimit:
-    """Counts one connection's messages. Answers to our own requests always pass."""
+    """Limits the notifications and requests of one connection. Answers to our own requests always pass."""
 
     def __init__(self, log: ServerLog) -> None:
         self._log = log
@@ -43,14 +42,14 @@ class MessageRateLimit:
         self._count = 0
 
     def lets(self, message: JSONRPCMessage) -> bool:
-        """Whether `message` goes on."""
+        """Whether `message` may pass."""
         if not isinstance(message, JSONRPCNotification | JSONRPCRequest):
             return True
         now = int(time.monotonic())
         if now != self._second:
             if self._count > MAX_PER_SECOND:
                 self._log.say(
-                    "cockpit", f"{self._count - MAX_PER_SECOND} messages came too fast and were left out"
+                    "cockpit", f"{self._count - MAX_PER_SECOND} messages arrived too fast and were dropped"
                 )
             self._second, self._count = now, 0
         self._count += 1
@@ -65,10 +64,10 @@ StdioIncoming = SessionMessage | Exception
 
 @asynccontextmanager
 async def open_stdio(
-    server: McpServer, terms: ConnectionSettings, gone: asyncio.Event, era: ProtocolCompat
+    server: McpServer, terms: ConnectionSettings, gone: asyncio.Event, compat: ProtocolCompat
 ) -> AsyncIterator[TransportStreams]:
-    """The streams of a started child; `gone` is set when it closes its stdout. Raises `NotStarted` when it
-    cannot be started."""
+    """Start the child and return its streams. `gone` is set when it closes stdout. Raises
+    `ServerNotStarted`."""
     log = ServerLog(terms.log)
     folder = str(Path(terms.root, server.cwd))
     try:
@@ -81,20 +80,20 @@ async def open_stdio(
         ) from error
     into, incoming = anyio.create_memory_object_stream[StdioIncoming](0)
     outgoing, out = anyio.create_memory_object_stream[SessionMessage](0)
-    reader = _StdoutReader(child.pipes[1], into, gone, log, terms.largest, era)
-    writer = asyncio.create_task(_write_messages(child.pipes[0], out, into, era))
+    reader = _StdoutReader(child.pipes[1], into, gone, log, terms.largest, compat)
+    writer = asyncio.create_task(_write_messages(child.pipes[0], out, into, compat))
     threading.Thread(target=reader.run, name=f"mcp-{server.name}", daemon=True).start()
     try:
         yield incoming, outgoing
     finally:
-        # Whoever closes may be cancelled meanwhile: the child is ended all the same.
+        # The child is ended even if the task that closes it is cancelled.
         await asyncio.shield(
             asyncio.ensure_future(_end_child(child, writer, (incoming, outgoing, into, out)))
         )
 
 
 def _resolve_command(server: McpServer) -> tuple[str, ...]:
-    """The command with its program's whole path: Windows starts `npx.cmd` by no shorter name."""
+    """The command with the full path of its program, as Windows does not start `npx.cmd` by name."""
     program, *rest = server.command
     path = absolute_search_path(server.environment.get("PATH") or os.environ.get("PATH", ""))
     return (shutil.which(program, path=path) or program, *rest)
@@ -102,8 +101,8 @@ def _resolve_command(server: McpServer) -> tuple[str, ...]:
 
 def _start_hint(error: Exception) -> str:
     if isinstance(error, FileNotFoundError):
-        return "install it, or write where it is: cockpit mcp get shows the command line"
-    return "look at its command line with cockpit mcp get"
+        return "install it, or configure its path; cockpit mcp get shows the command line"
+    return "check its command line with cockpit mcp get"
 
 
 async def _end_child(
@@ -113,7 +112,7 @@ async def _end_child(
         MemoryObjectReceiveStream[StdioIncoming] | MemoryObjectSendStream[SessionMessage] | object, ...
     ],
 ) -> None:
-    """Close stdin, as the protocol says, wait a moment, then end all that it started."""
+    """Close stdin, as the protocol says, wait briefly, then end everything that the child started."""
     for stream in streams:
         close = getattr(stream, "close", None)
         if callable(close):
@@ -124,8 +123,8 @@ async def _end_child(
 
 
 class _StdoutReader:
-    """Reads stdout in a thread of its own and hands on one message after the other: the next is read when the
-    last was taken."""
+    """Reads stdout in a thread and passes messages on one by one; the next is read after the last was
+    taken."""
 
     def __init__(
         self,
@@ -134,7 +133,7 @@ class _StdoutReader:
         gone: asyncio.Event,
         log: ServerLog,
         largest: int,
-        era: ProtocolCompat,
+        compat: ProtocolCompat,
     ) -> None:
         self._pipe = pipe
         self._into = into
@@ -143,13 +142,13 @@ class _StdoutReader:
         self._largest = largest
         self._loop = asyncio.get_running_loop()
         self._sieve = MessageRateLimit(log)
-        self._era = era
+        self._compat = compat
 
     def run(self) -> None:
         with contextlib.suppress(OSError, ValueError), self._pipe:
             for line in self._lines():
                 self._take(line)
-        # A loop that is closed takes nothing more.
+        # A closed loop accepts no more callbacks.
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._close)
 
@@ -158,7 +157,8 @@ class _StdoutReader:
         self._gone.set()
 
     def _lines(self) -> Iterator[bytes]:
-        """Whole lines. One that is too long ends the connection: what comes after it cannot be trusted."""
+        """Whole lines. A line that is too long ends the connection, as the rest of the stream cannot be
+        trusted."""
         pieces: list[bytes] = []
         size = 0
         while chunk := os.read(self._pipe.fileno(), CHUNK_BYTES):
@@ -169,7 +169,9 @@ class _StdoutReader:
                 yield b"".join(pieces)
                 pieces, size = [piece], len(piece)
             if size > self._largest:
-                self._log.say("cockpit", f"a line of more than {self._largest} bytes: the connection ends")
+                self._log.say(
+                    "cockpit", f"a line is longer than {self._largest} bytes: the connection is closed"
+                )
                 return
 
     def _take(self, line: bytes) -> None:
@@ -178,7 +180,7 @@ class _StdoutReader:
         try:
             message = jsonrpc_message_adapter.validate_json(line.decode("utf-8", "replace"), by_name=False)
         except ValueError:
-            # Many servers print to stdout what belongs to stderr.
+            # Many servers print log text to stdout.
             self._log.say("stdout", line[:2_000].decode("utf-8", "replace"))
             return
         if not self._sieve.lets(message):
@@ -187,17 +189,17 @@ class _StdoutReader:
             asyncio.run_coroutine_threadsafe(self._hand(message), self._loop).result()
 
     async def _hand(self, message: JSONRPCMessage) -> None:
-        if (mended := self._era.mended(message)) is not None:
-            await self._into.send(SessionMessage(mended))
+        if (repair := self._compat.repair(message)) is not None:
+            await self._into.send(SessionMessage(repair))
 
 
 async def _write_messages(
     pipe: IO[bytes],
     out: "MemoryObjectReceiveStream[SessionMessage]",
     into: "MemoryObjectSendStream[StdioIncoming]",
-    era: ProtocolCompat,
+    compat: ProtocolCompat,
 ) -> None:
-    """Hand what we say to a thread: a server that does not read fills the pipe, and nothing else."""
+    """Pass our messages to a thread, as a server that does not read blocks the pipe."""
     waiting: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     written = _WriteProgress()
     thread = threading.Thread(
@@ -209,9 +211,9 @@ async def _write_messages(
     try:
         async with out:
             async for message in out:
-                era.sent(message.message)
-                if era.probe is not None and silence is None:
-                    silence = asyncio.create_task(_give_up_probe(era, era.probe, into))
+                compat.sent(message.message)
+                if compat.probe is not None and silence is None:
+                    silence = asyncio.create_task(_give_up_probe(compat, compat.probe, into))
                 line = message.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
                 sent += len(line)
                 if written.failed or sent - written.size > MAX_QUEUED_BYTES:
@@ -225,17 +227,17 @@ async def _write_messages(
 
 
 async def _give_up_probe(
-    era: ProtocolCompat, probe: RequestId, into: "MemoryObjectSendStream[StdioIncoming]"
+    compat: ProtocolCompat, probe: RequestId, into: "MemoryObjectSendStream[StdioIncoming]"
 ) -> None:
-    """A server of the old days may say nothing at all to a question that it does not know."""
+    """Give up the version probe, as an older server may not answer a request that it does not know."""
     await asyncio.sleep(DISCOVER_TIMEOUT)
-    if (error := era.give_up(probe)) is not None:
+    if (error := compat.give_up(probe)) is not None:
         with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             await into.send(SessionMessage(error))
 
 
 class _WriteProgress:
-    """How far the writing thread is."""
+    """The state of the writing thread."""
 
     def __init__(self) -> None:
         self.size = 0

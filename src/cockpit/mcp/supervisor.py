@@ -1,11 +1,8 @@
-"""How a server is greeted: one that knew nothing of the later era of the protocol is not asked for it at each
-start. An empty file per server in the state folder, by the digest of its command line or address; after a
-week it is asked again, as it may be a newer one by then. Called in worker threads.
+"""Supervises one server: starts it when needed, restarts it when it dies, and ends it.
 
-One server over all its starts: begun when it is wanted, begun again when it dies, ended. Decides nothing
-of what may be called; what a person did not agree to it does not start.
-
-The servers, as what they offer finds them again when it is used.
+Does not start what the user has not approved, and decides nothing about calls. It remembers which servers
+only understand the older handshake (an empty file per server in the state folder, valid for a week), so that
+they are not probed at every start.
 """
 
 import asyncio
@@ -42,7 +39,7 @@ GreetingMode = Literal["auto", "legacy"]
 
 
 def load_greeting_mode(state: Path, server: McpServer) -> GreetingMode:
-    """What to greet `server` with."""
+    """Which handshake to start with. Call it in a worker thread."""
     try:
         age = time.time() - _legacy_marker(state, server).stat().st_mtime
     except OSError:
@@ -51,12 +48,13 @@ def load_greeting_mode(state: Path, server: McpServer) -> GreetingMode:
 
 
 def other_mode(mode: GreetingMode) -> GreetingMode:
-    """The way that is not `mode`."""
+    """The other handshake."""
     return "legacy" if mode == "auto" else "auto"
 
 
 def store_greeting_mode(state: Path, server: McpServer, mode: GreetingMode) -> None:
-    """Remember what `server` understood. Without a place to write it is asked again the next time."""
+    """Store which handshake `server` understood. If it cannot be stored, the server is probed again next
+    time."""
     file = _legacy_marker(state, server)
     with contextlib.suppress(OSError):
         if mode == "auto":
@@ -68,8 +66,8 @@ def store_greeting_mode(state: Path, server: McpServer, mode: GreetingMode) -> N
 
 
 def _legacy_marker(state: Path, server: McpServer) -> Path:
-    said = json.dumps([server.command, server.url, server.transport, server.cwd])
-    return state / "mcp" / "legacy" / hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    text = json.dumps([server.command, server.url, server.transport, server.cwd])
+    return state / "mcp" / "legacy" / hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 FIRST_BACKOFF = 1.0
@@ -82,20 +80,20 @@ REFRESH_INTERVAL = 2.0
 
 @dataclass(frozen=True, slots=True)
 class SupervisorContext:
-    """What the servers of a root stand on. `told` is called when one is different: its argument says
-    whether what it offers is, too."""
+    """Settings that all supervisors of a root share. `on_change` is called on each change; its argument says
+    whether the offer changed too."""
 
     root: str
     state: Path
     pins: PinStore
     auth: AuthProvider
-    told: Callable[[bool], None]
+    on_change: Callable[[bool], None]
     connect_seconds: float = 15.0
     call_seconds: float = 30.0
 
 
 def find_server_log(state: Path, server: McpServer) -> Path:
-    """The file of what a server writes; `state` is cockpit's state folder. Those of two projects may have one
+    """The log file of a server; `state` is cockpit's state folder. Servers of two projects may have the same
     name."""
     own = server.origin.file if server.origin is not None and is_project_server(server) else ""
     mark = f"-{hashlib.sha256(own.encode('utf-8', 'replace')).hexdigest()[:8]}" if own else ""
@@ -103,8 +101,8 @@ def find_server_log(state: Path, server: McpServer) -> Path:
 
 
 class ServerSupervisor:
-    """One server. `offer` is what it offers with the definitions that were approved; `changed` are the tools
-    that are others now."""
+    """One server. `offer` is its offer with the approved definitions; `changed` describes the tools that
+    differ from them now."""
 
     def __init__(self, server: McpServer, ground: SupervisorContext, disabled: bool) -> None:
         self.server = server
@@ -128,7 +126,7 @@ class ServerSupervisor:
 
     @property
     def log(self) -> Path:
-        """The file of what it writes."""
+        """The file with the server's output."""
         return find_server_log(self._ground.state, self.server)
 
     def row(self) -> ConnectionRow:
@@ -152,7 +150,7 @@ class ServerSupervisor:
         )
 
     def begin(self) -> None:
-        """Start it, unless it is switched off or runs already. Returns at once."""
+        """Start the server unless it is disabled or running. Returns at once."""
         if self._state == "disabled" or (self._task is not None and not self._task.done()):
             return
         self._say("starting")
@@ -160,22 +158,22 @@ class ServerSupervisor:
         self._task = asyncio.create_task(self._live(), name=f"mcp life {self.server.name}")
 
     async def settle(self, seconds: float) -> None:
-        """Wait until it is ready or cannot be, at most so long."""
+        """Wait until it is ready or has failed, at most `seconds`."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._settled.wait(), seconds)
 
     async def connected(self) -> McpConnection:
-        """The connection, started again if it ended. Raises `McpFailed`."""
+        """The connection, restarted if it ended. Raises `McpFailed`."""
         if self._state in ("failed", "stopped", "waiting"):
             self.begin()
         if self._state == "ready" and self._connection is not None and self._connection.is_over:
-            # It ended just now, and is started again as soon as it is put away.
+            # It has just ended and is about to be restarted.
             self._settled.clear()
             self._state = "starting"
         if self._state == "starting":
             await self.settle(self._ground.connect_seconds + REFRESH_DELAY)
         if self._state != "ready" or self._connection is None:
-            raise McpFailed(f"the MCP server {self.server.name} is not there: {self._why()}")
+            raise McpFailed(f"the MCP server {self.server.name} is not available: {self._why()}")
         return self._connection
 
     async def stop(self, state: ConnectionState = "stopped", reason: str = "") -> None:
@@ -192,17 +190,17 @@ class ServerSupervisor:
         self._settled.set()
 
     async def accept(self, *names: str) -> None:
-        """A person agreed to the tools `names` (none: to all) as they are now."""
+        """Approve the current definitions of the tools `names`, or of all tools."""
         tools = tuple(tool for tool in self._seen.tools if not names or tool.name in names)
         await asyncio.to_thread(self._ground.pins.accept, self.server, tools)
         agreed = {tool.name: tool for tool in tools}
         mine = tuple(agreed.get(tool.name, tool) for tool in self.offer.tools)
         self.offer = replace(self.offer, tools=mine)
         self.changed = {name: what for name, what in self.changed.items() if name not in agreed}
-        self._ground.told(True)
+        self._ground.on_change(True)
 
     async def _live(self) -> None:
-        """From start to start, until it is not worth another one."""
+        """Start it again and again, until it fails too often."""
         wait, starts = FIRST_BACKOFF, 0
         while True:
             began = time.monotonic()
@@ -223,16 +221,16 @@ class ServerSupervisor:
             if starts >= MAX_STARTS:
                 return self._end("failed", McpFailed(f"it ended {starts} times in a row: {fault}"))
             self._settled.clear()
-            self._say("starting", f"it is started again: {fault}")
-            ServerLog(self.log).say("cockpit", f"it ended and is started again in {wait:g} s: {fault}")
+            self._say("starting", f"restarting: {fault}")
+            ServerLog(self.log).say("cockpit", f"it ended and restarts in {wait:g} s: {fault}")
             await asyncio.sleep(wait)
             wait = min(2 * wait, MAX_BACKOFF)
 
     async def _connect(self) -> McpConnection | None:
-        """Start and greet it, and look at what it offers; None where a person must agree first."""
-        standing = await asyncio.to_thread(self._ground.pins.standing, self.server)
-        if not standing.allowed:
-            self._say("disabled" if standing.is_refused else "needs approval", standing.reason)
+        """Start it and read its offer. Returns None if the user must approve it first."""
+        status = await asyncio.to_thread(self._ground.pins.status, self.server)
+        if not status.allowed:
+            self._say("disabled" if status.is_refused else "needs approval", status.reason)
             self._settled.set()
             return None
         connection = await self._open()
@@ -244,21 +242,23 @@ class ServerSupervisor:
             self._connection = None
             raise
         self._say("ready")
-        # Who waits for it is to find its tools.
-        self._ground.told(True)
+        # Callers that wait for the server must find its tools.
+        self._ground.on_change(True)
         self._settled.set()
         return connection
 
     async def _open(self) -> McpConnection:
-        """An open connection, greeted as the server understood it before. One of the old days may end at the
-        first word of the new protocol, and one that was of the old days may be newer now: then it is started
-        once more and greeted in the other way."""
+        """An open connection, with the handshake that the server understood last time.
+
+        An older server may end at the first message of the newer protocol, and an older server may have been
+        updated. In both cases it is started once more with the other handshake.
+        """
         state, server = self._ground.state, self.server
         mode = await asyncio.to_thread(load_greeting_mode, state, server)
         try:
             connection = await self._greeted(mode)
         except GreetingTimeout:
-            # It had its time. What it made nothing of is not tried again first.
+            # It used up its time, so the other handshake is tried at the next start.
             await asyncio.to_thread(store_greeting_mode, state, server, other_mode(mode))
             raise
         except (LoginNeeded, ServerNotStarted):
@@ -267,7 +267,7 @@ class ServerSupervisor:
             if mode == "auto" and not server.command:
                 raise
             ServerLog(self.log).say(
-                "cockpit", f"it did not understand how it was greeted ({error}); the other way"
+                "cockpit", f"it did not understand the handshake ({error}); trying the other one"
             )
             connection = await self._greeted(other_mode(mode))
         if (welcome := connection.welcome) is not None:
@@ -293,7 +293,8 @@ class ServerSupervisor:
         self.offer, self.changed = replace(offer, tools=checked.tools), checked.changed
 
     def _heard(self, what: ChangedList) -> None:
-        """The server says that it offers something else; a flood of that is a look now and then."""
+        """The server reports that its offer changed. Frequent reports are answered by one refresh from time
+        to time."""
         self._is_stale = True
         if self._refresh is None or self._refresh.done():
             self._refresh = asyncio.create_task(self._look_again())
@@ -306,9 +307,9 @@ class ServerSupervisor:
             try:
                 await self._look(connection)
             except (McpFailed, OSError) as error:
-                ServerLog(self.log).say("cockpit", f"what it offers now cannot be read: {error}")
+                ServerLog(self.log).say("cockpit", f"its new offer cannot be read: {error}")
             if (self.offer, self.changed) != before:
-                self._ground.told(True)
+                self._ground.on_change(True)
             await asyncio.sleep(REFRESH_INTERVAL)
 
     def _end(self, state: ConnectionState, error: Exception) -> None:
@@ -321,11 +322,11 @@ class ServerSupervisor:
 
     def _say(self, state: ConnectionState, reason: str = "") -> None:
         self._state, self._reason = state, reason
-        self._ground.told(False)
+        self._ground.on_change(False)
 
 
 class SupervisorLookup(Protocol):
-    """Raises `McpFailed` for a server that is gone."""
+    """Finds the supervisor of a server. Raises `McpFailed` for an unknown name."""
 
-    def life(self, server: str) -> ServerSupervisor: ...
+    def supervisor(self, server: str) -> ServerSupervisor: ...
     def asking(self, server: str, context: Context) -> SessionRequestHandler: ...

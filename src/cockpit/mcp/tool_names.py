@@ -1,18 +1,20 @@
-"""The names of other people's tools among ours: `mcp__server__tool`, of letters that every model's API takes.
-Pure. A name that would be another's is refused, never given to a second one."""
+"""Names of servers' tools: `mcp__server__tool`, in characters that every model's API accepts.
+
+A name that is already in use is refused, never given to a second tool.
+"""
 
 import hashlib
 import re
 from collections.abc import Iterable
 
-# What the APIs of models take for a tool's name.
+# The longest tool name that the APIs of models accept.
 MAX_NAME = 64
 DISALLOWED_CHARACTERS = re.compile(r"[^A-Za-z0-9_-]+")
 PREFIX = "mcp__"
 
 
 def make_tool_name(server: str, name: str) -> str:
-    """What a tool (or a prompt) of a server is called here."""
+    """The name under which a server's tool or prompt is available."""
     full = f"{PREFIX}{_clean_name(server)}__{_clean_name(name)}"
     if len(full) <= MAX_NAME:
         return full
@@ -25,11 +27,11 @@ def _clean_name(name: str) -> str:
 
 
 class NameRegistry:
-    """The names there are. Two that differ in case only are the same to a model's call."""
+    """The names in use. Names that differ only in case count as the same."""
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         self._owners = {name.lower(): "cockpit" for name in names}
 
     def take(self, name: str, owner: str) -> str:
-        """Give `name` to `owner`. Who has it already, or nothing."""
-        return "" if (had := self._owners.setdefault(name.lower(), owner)) == owner else had
+        """Reserve `name` for `owner`. Returns the other owner if the name is taken, else an empty string."""
+        return "" if (current := self._owners.setdefault(name.lower(), owner)) == owner else current

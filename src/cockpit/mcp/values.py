@@ -1,4 +1,5 @@
-"""What a server offers and answers, as plain values: nothing of the SDK crosses this border."""
+"""What a server offers and answers, as plain values. No type of the SDK is used outside of this package's SDK
+modules."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,29 +20,29 @@ ChangedList: TypeAlias = Literal["tools", "prompts", "resources"]
 
 
 class McpFailed(CockpitError):
-    """A server did not do what it was asked."""
+    """A request to a server failed."""
 
 
 class ServerGone(McpFailed):
-    """The connection is over: the process ended, or the other side closed it."""
+    """The connection is over: the process ended, or the server closed it."""
 
 
 class ServerNotStarted(McpFailed):
-    """A program that could not be started at all."""
+    """The server's program could not be started."""
 
 
 class GreetingTimeout(McpFailed):
-    """A server that did not answer its greeting."""
+    """The server did not answer the handshake in time."""
 
 
 class LoginNeeded(McpFailed):
-    """The server wants a login that only a person can give."""
+    """The server requires a login by the user."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolDefinition:
-    """A tool as its server describes it, cleaned. The hints are the server's own word, None where it
-    gave none: they may tighten, never loosen."""
+    """A tool as its server describes it, cleaned. The hints are the server's own claims, None if absent; they
+    can only tighten verdicts."""
 
     name: str
     description: str
@@ -71,8 +72,8 @@ class PromptDefinition:
 
 @dataclass(frozen=True, slots=True)
 class ResourceDefinition:
-    """Something a server lets read. A template's `uri` has `{parts}` to fill in. `size` is bytes, 0 where
-    nobody said."""
+    """A resource that can be read. A template's `uri` contains `{parts}` to fill in. `size` is in bytes, 0 if
+    unknown."""
 
     uri: str
     name: str
@@ -84,7 +85,7 @@ class ResourceDefinition:
 
 @dataclass(frozen=True, slots=True)
 class ServerOffer:
-    """All that a server offers."""
+    """Everything a server offers."""
 
     tools: tuple[ToolDefinition, ...] = ()
     prompts: tuple[PromptDefinition, ...] = ()
@@ -93,9 +94,11 @@ class ServerOffer:
 
 @dataclass(frozen=True, slots=True)
 class ServerWelcome:
-    """How a server introduced itself. `protocol` is the version both speak, `is_later` says that it is one
-    of the later era; `can` are its capabilities (`tools`, `prompts`, `resources`, `completions`,
-    `logging`)."""
+    """How a server introduced itself.
+
+    `protocol` is the version both sides speak; `is_later` means 2026-07-28 or later. `can` are its
+    capabilities (`tools`, `prompts`, `resources`, `completions`, `logging`).
+    """
 
     protocol: str
     name: str = ""
@@ -107,8 +110,10 @@ class ServerWelcome:
 
 @dataclass(frozen=True, slots=True)
 class McpResult:
-    """What a call brought back: `text` for a model, `blocks` for people, `structured` as the server sent it.
-    `pages` are addresses a person should open before it is tried again."""
+    """The result of a call: `text` for a model, `blocks` for the user, `structured` as sent.
+
+    `pages` are addresses that the user should open before the call is repeated.
+    """
 
     text: str
     blocks: tuple[Block, ...] = ()
@@ -127,7 +132,7 @@ class PromptText:
 
 @dataclass(frozen=True, slots=True)
 class SamplingMessage:
-    """One message of a request for a model's answer. `blocks` hold its pictures."""
+    """One message of a sampling request. `blocks` contain its images."""
 
     role: Literal["user", "assistant"]
     text: str
@@ -136,7 +141,7 @@ class SamplingMessage:
 
 @dataclass(frozen=True, slots=True)
 class SamplingRequest:
-    """A server wants a model's answer. `tier` is what it prefers, worked out from its priorities."""
+    """A server's request for a model's answer. `tier` is derived from the server's priorities."""
 
     messages: tuple[SamplingMessage, ...]
     system: str = ""
@@ -147,7 +152,7 @@ class SamplingRequest:
 
 @dataclass(frozen=True, slots=True)
 class SamplingReply:
-    """The answer; `refused` says why there is none."""
+    """The answer, or the reason in `refused`."""
 
     text: str = ""
     model: str = ""
@@ -155,29 +160,29 @@ class SamplingReply:
 
 
 class ServerRequestHandler(Protocol):
-    """Who answers what a server wants to know while it works on a call."""
+    """Handles what a server requests while it works on a call."""
 
     async def form(self, question: str, fields: tuple[FormField, ...], url: str) -> FormAnswer:
-        """A person's answer to a form, or to opening `url`; declined where nobody is there."""
+        """The user's answer to a form, or to opening `url`; declined without a user."""
         ...
 
     async def sample(self, request: SamplingRequest) -> SamplingReply:
-        """A model's answer, if a person lets it be asked."""
+        """A model's answer, if the user allows it."""
         ...
 
 
 class DecliningHandler:
-    """Declines: for what a server asks outside of any call."""
+    """Declines everything, for requests outside of any call."""
 
     async def form(self, question: str, fields: tuple[FormField, ...], url: str) -> FormAnswer:
         return FormAnswer("decline")
 
     async def sample(self, request: SamplingRequest) -> SamplingReply:
-        return SamplingReply(refused="nobody is there to allow it")
+        return SamplingReply(refused="there is no user to allow it")
 
 
 class AuthProvider(Protocol):
-    """What authorises requests to a server, None where nothing has to."""
+    """Returns what authorizes requests to a server, None if nothing is needed."""
 
     def __call__(self, server: McpServer) -> "OAuthLogin | None": ...
 
@@ -187,16 +192,16 @@ def _without_auth(server: McpServer) -> "OAuthLogin | None":
 
 
 def _ignore_change(what: ChangedList) -> None:
-    """Nobody wants to know."""
+    """Ignore the change."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionSettings:
-    """On what terms a server is connected. Times are seconds.
+    """How a server is connected. Times are in seconds.
 
-    `root` is the folder a child starts in and the only root that is told. `log` is the file of what it
-    prints. `auth` gives what authorises requests to an address; `heard` is told what of the offer changed.
-    `largest` bounds one message in bytes.
+    `root` is the folder a child starts in, and the only root that the server is told. `log` is the file for
+    its output. `auth` authorizes requests to an address; `heard` is called when the offer changed. `largest`
+    limits one message in bytes.
     """
 
     root: str

@@ -1,4 +1,4 @@
-"""Which tools a client may see. What is not exposed is not there for it: not listed, not callable."""
+"""Which tools a client may use. A tool that is not exposed is neither listed nor callable."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,44 +8,47 @@ from cockpit.errors import CockpitError
 from cockpit.protocol.queries import ToolRow
 
 DEFAULT_SET = "default"
-# What the agent does with itself (its list, its plan, a question to its person) is no client's business.
+# Tools for the agent's own work (its todo list, its plan, questions to its user) are not for clients.
 READING_KINDS = ("read", "search")
-# Of another server: whoever wants its tools connects to it; its approval is not ours to lend.
+# Tools of other MCP servers: a client must connect to those servers itself, as the user approved them for
+# cockpit only.
 MCP_TOOLS = "mcp__*"
 
 
 @dataclass(frozen=True, slots=True)
 class ExposedTools:
-    """The names (or globs) that were asked for, `default` standing for what reads and searches only."""
+    """The names or globs to expose; `default` stands for tools that only read and search."""
 
     names: tuple[str, ...] = (DEFAULT_SET,)
 
     def takes(self, row: ToolRow) -> bool:
-        """Whether `row` is for clients. A tool of another MCP server never is."""
+        """Whether clients may use the tool `row`. Tools of other MCP servers are never exposed."""
         if fnmatchcase(row.name, MCP_TOOLS):
             return False
         looks = row.looks_only and row.kind in READING_KINDS
-        return any(looks if one == DEFAULT_SET else fnmatchcase(row.name, one) for one in self.names)
+        return any(looks if name == DEFAULT_SET else fnmatchcase(row.name, name) for name in self.names)
 
     def rows(self, rows: Iterable[ToolRow]) -> tuple[ToolRow, ...]:
-        """Those of `rows` that are for clients, by name."""
+        """The exposed tools among `rows`, by name."""
         return tuple(sorted((row for row in rows if self.takes(row)), key=lambda row: row.name))
 
     def missing(self, rows: Iterable[ToolRow]) -> tuple[str, ...]:
-        """Names that no tool has: a word of a person that would have no effect."""
+        """The names that match no tool, so that the user learns of them."""
         known = {row.name for row in rows}
         return tuple(
-            one
-            for one in self.names
-            if one != DEFAULT_SET and not any(one == name or fnmatchcase(name, one) for name in known)
+            entry
+            for entry in self.names
+            if entry != DEFAULT_SET and not any(entry == name or fnmatchcase(name, entry) for name in known)
         )
 
 
 def parse_exposed(text: str | None, words: tuple[str, ...]) -> ExposedTools:
-    """What the command line asks for (`--expose a,b`), else what settings do (`mcp.expose_tools`)."""
+    """The exposure given on the command line (`--expose a,b`), else in the settings (`mcp.expose_tools`)."""
     if text is None:
         return ExposedTools(words) if words else ExposedTools()
-    names = tuple(one.strip() for one in text.split(",") if one.strip())
+    names = tuple(part.strip() for part in text.split(",") if part.strip())
     if not names:
-        raise CockpitError("--expose names no tool", f"as --expose {DEFAULT_SET},edit; or leave it out")
+        raise CockpitError(
+            "--expose names no tool", f"for example --expose {DEFAULT_SET},edit; or leave the option out"
+        )
     return ExposedTools(names)

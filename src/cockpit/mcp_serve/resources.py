@@ -1,5 +1,7 @@
-"""Resources: the problems of the workspace, the outline and the text of a file. Each is a read like any
-other: a file's goes through the tool `read`, its guards, rules and audit, and is redacted."""
+"""Resources: the problems of the workspace, and the outline and text of a file.
+
+Reading a file goes through the tool `read` with its guards, rules and audit, and is redacted.
+"""
 
 from typing import TypeAlias
 from urllib.parse import quote, unquote, urlsplit
@@ -24,7 +26,7 @@ from cockpit.protocol.messages import ToolResult
 from cockpit.protocol.queries import Complete, Completions
 
 PROBLEMS, OUTLINE, FILE = "cockpit://problems", "cockpit://outline/", "cockpit://file/"
-# The error code of versions up to 2025-11-25 for a resource that is not there.
+# The error code for a missing resource in protocol versions up to 2025-11-25.
 NOT_FOUND = -32002
 MAX_FILE_TEXT = 1_000_000
 MAX_VALUES = 100
@@ -32,7 +34,7 @@ Templates: TypeAlias = list[ResourceTemplate]
 
 
 class WorkspaceResources:
-    """What a client may read without calling a tool. There is nothing where `read` is not exposed."""
+    """What a client may read without calling a tool. Empty if `read` is not exposed."""
 
     def __init__(self, served: SharedSession, exposed: ExposedTools, levels: ClientLogLevels) -> None:
         self._served = served
@@ -40,9 +42,9 @@ class WorkspaceResources:
         self._levels = levels
 
     async def listed(self) -> list[Resource]:
-        about = "Errors and warnings of the files that were looked at, as rows of path, line, message"
-        found = Resource(uri=PROBLEMS, name="problems", description=about, mime_type="text/plain")
-        return [found] if await self._is_open() else []
+        about = "Errors and warnings of the files checked so far, as rows of path, line, message"
+        result = Resource(uri=PROBLEMS, name="problems", description=about, mime_type="text/plain")
+        return [result] if await self._is_open() else []
 
     async def templates(self) -> Templates:
         if not await self._is_open():
@@ -65,7 +67,7 @@ class WorkspaceResources:
         return ReadResourceResult(contents=[TextResourceContents(uri=uri, mime_type="text/plain", text=text)])
 
     async def completed(self, word: str) -> list[str]:
-        """Paths that begin as `word` does, for the templates."""
+        """Paths that begin with `word`, for the templates."""
         reply = await self._served.ask(Complete("@", f"@{word}", len(word) + 1))
         if not isinstance(reply, Completions):
             return []
@@ -88,7 +90,7 @@ class WorkspaceResources:
         raise _not_found(ctx, uri)
 
     async def _permitted(self, ctx: RequestContext, uri: str, path: str) -> None:
-        """That `read` may read this file: one line of it is read, in the order of every call."""
+        """Check that the tool `read` may read this file, by reading one line of it."""
         result = await self._first_line(path)
         if result.outcome == "ok":
             return
@@ -97,11 +99,13 @@ class WorkspaceResources:
         raise MCPError(INVALID_PARAMS, result.text, {"uri": uri})
 
     async def _first_line(self, path: str) -> ToolResult:
-        going = await self._served.begin("read", {"path": path, "lines": 1})
-        async for event in going.events():
+        call = await self._served.begin("read", {"path": path, "lines": 1})
+        async for event in call.events():
             match event:
                 case ApprovalRequested() | QuestionAsked():
-                    await self._served.nobody(event, "a resource asks nobody; call the tool `read` instead")
+                    await self._served.decline(
+                        event, "a resource cannot ask the user; call the tool `read` instead"
+                    )
                 case ToolCallFinished(result=result):
                     return result
                 case _:

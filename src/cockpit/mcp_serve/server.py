@@ -1,6 +1,6 @@
-"""Prompts: the commands and skills of files, as prompts of the protocol.
+"""The MCP server: assigns each method of the protocol to the code that handles it.
 
-The server itself: each method of the protocol to the part that answers it.
+Commands and skills of files are offered as prompts.
 """
 
 import shlex
@@ -46,7 +46,7 @@ from cockpit.mcp_serve.session import SharedSession
 from cockpit.mcp_serve.tool_calls import ClientLogLevels, RequestContext, call_tool
 from cockpit.protocol.queries import PromptRow, ToolRow
 
-# Where a file does not name its arguments, it takes one text.
+# The single argument of a prompt whose file names no arguments.
 ALL_ARGUMENTS = "arguments"
 
 
@@ -54,13 +54,13 @@ async def list_prompts(served: SharedSession) -> list[Prompt]:
     return [_convert_prompt(row) for row in (await served.prompts()).rows]
 
 
-async def get_prompt(served: SharedSession, name: str, given: Mapping[str, str]) -> GetPromptResult:
+async def get_prompt(served: SharedSession, name: str, values: Mapping[str, str]) -> GetPromptResult:
     """The prompt `name` with its arguments filled in. Raises `MCPError`."""
-    row = next((one for one in (await served.prompts()).rows if one.name == name), None)
+    row = next((row for row in (await served.prompts()).rows if row.name == name), None)
     if row is None:
         raise MCPError(INVALID_PARAMS, f"Unknown prompt: {name}")
     try:
-        text = await served.expand(name, _argument_text(row, given))
+        text = await served.expand(name, _argument_text(row, values))
     except CockpitError as error:
         raise MCPError(INVALID_PARAMS, str(error)) from error
     return GetPromptResult(
@@ -71,17 +71,17 @@ async def get_prompt(served: SharedSession, name: str, given: Mapping[str, str])
 
 def _convert_prompt(row: PromptRow) -> Prompt:
     if row.arguments:
-        arguments = [PromptArgument(name=one, required=False) for one in row.arguments]
+        arguments = [PromptArgument(name=argument, required=False) for argument in row.arguments]
     else:
         arguments = [PromptArgument(name=ALL_ARGUMENTS, description=row.hint or None, required=False)]
     return Prompt(name=row.name, description=row.description, arguments=arguments)
 
 
-def _argument_text(row: PromptRow, given: Mapping[str, str]) -> str:
-    """What stands after the command's name: words in quotes, so that each stays one."""
+def _argument_text(row: PromptRow, values: Mapping[str, str]) -> str:
+    """The text after the command's name, with arguments quoted so that each stays one word."""
     if not row.arguments:
-        return given.get(ALL_ARGUMENTS, "")
-    words = [given.get(name, "") for name in row.arguments]
+        return values.get(ALL_ARGUMENTS, "")
+    words = [values.get(name, "") for name in row.arguments]
     while words and not words[-1]:
         words.pop()
     return shlex.join(words)
@@ -90,13 +90,13 @@ def _argument_text(row: PromptRow, given: Mapping[str, str]) -> str:
 PageParams: TypeAlias = PaginatedRequestParams | None
 INSTRUCTIONS = (
     "cockpit's tools for one folder: reading, searching and navigating its code. Every call is judged by "
-    "cockpit's rules; one that needs a person asks them, or is denied with the reason."
+    "cockpit's rules; one that needs approval asks the user, or is denied with the reason."
 )
 
 
 def make_server(served: SharedSession, exposed: ExposedTools) -> Server[Any]:
-    """A server whose tools are those of `served` that are exposed; for every transport and both eras."""
-    # Logging is of the older era, and deprecated in the SDK: it is served to those who still speak it.
+    """A server with the exposed tools of `served`, for every transport and protocol version."""
+    # Logging is deprecated in the SDK, but older clients still use it.
     warnings.filterwarnings("ignore", category=MCPDeprecationWarning)
     offer = _RequestHandlers(served, exposed)
     server: Server[Any] = Server(
@@ -118,7 +118,7 @@ def make_server(served: SharedSession, exposed: ExposedTools) -> Server[Any]:
 
 
 class _RequestHandlers:
-    """The methods of one server."""
+    """Handles the methods of one server."""
 
     def __init__(self, served: SharedSession, exposed: ExposedTools) -> None:
         self._served = served
@@ -164,7 +164,7 @@ class _RequestHandlers:
 
 
 def convert_tool(row: ToolRow) -> Tool:
-    """A tool as its client sees it. The hints are true of every call of it."""
+    """A tool as its client sees it. The hints hold for every call."""
     schema = {"type": "object", **row.parameters}
     hints = ToolAnnotations(
         read_only_hint=row.looks_only,

@@ -1,7 +1,7 @@
-"""One session and the calls that clients make in it: each goes in as an op and comes back as events.
+"""One session and the calls that clients make in it: each is submitted as an op and answered by events.
 
-A call may wait for a person at the client. Where the protocol has no way back to ask (2026-07-28) the call
-is parked under a token while its client asks, and taken up when the client comes again.
+A call may wait for the user at the client. In the 2026-07-28 protocol the server cannot ask the client, so
+the call is parked under a token until the client repeats the request with an answer.
 """
 
 import asyncio
@@ -38,11 +38,11 @@ from cockpit.protocol.queries import (
 )
 
 ORIGIN = "mcp_serve"
-# How long a client has to come back to a call that waits for its person.
+# Seconds that a parked call waits for its client.
 PARKED_SECONDS = 300.0
 MAX_PARKED = 64
 MAX_CONCURRENT = 8
-NO_USER_TEXT = "the client that called can ask no person"
+NO_USER_TEXT = "the calling client cannot ask its user"
 NO_ANSWER_TEXT = "the client did not come back with an answer"
 
 ClientQuestion: TypeAlias = ApprovalRequested | QuestionAsked
@@ -52,64 +52,65 @@ CALL_EVENTS = (ToolCallProgressed, ApprovalRequested, QuestionAsked, ToolCallFin
 
 @dataclass(slots=True)
 class ActiveCall:
-    """A call that is under way. `asked` is what waits for a person, None where nothing does."""
+    """A running call. `question` is the question that waits for the user, if any."""
 
     id: str
     name: str
     arguments: Mapping[str, Json]
-    said: "asyncio.Queue[CallEvent]" = field(default_factory=asyncio.Queue)
-    asked: ClientQuestion | None = None
-    pieces: int = 0
+    queue: "asyncio.Queue[CallEvent]" = field(default_factory=asyncio.Queue)
+    question: ClientQuestion | None = None
+    progress_count: int = 0
 
     async def events(self) -> AsyncIterator[CallEvent]:
-        """What becomes of it, up to its result."""
+        """The events of the call, up to its result."""
         while True:
-            event = await self.said.get()
+            event = await self.queue.get()
             yield event
             if isinstance(event, ToolCallFinished | SessionClosed):
                 return
 
 
 class ParkedCalls:
-    """Calls that wait for a person at their client. `late` is told of one whose client does not come back."""
+    """Calls that wait for the user at their client. `expired` is called for one whose client does not
+    return."""
 
-    def __init__(self, late: Callable[[ActiveCall], None]) -> None:
-        self._late = late
+    def __init__(self, expired: Callable[[ActiveCall], None]) -> None:
+        self._expired = expired
         self._calls: dict[str, tuple[ActiveCall, asyncio.TimerHandle]] = {}
 
-    def put(self, going: ActiveCall) -> str:
-        """Keep a call; the token to take it up with, which nobody can guess."""
+    def put(self, call: ActiveCall) -> str:
+        """Park a call. Returns the secret token to resume it with."""
         if len(self._calls) >= MAX_PARKED:
-            raise CockpitError("too many calls wait for a person already", "answer one of them first")
+            raise CockpitError("too many calls are waiting for the user", "answer one of them first")
         token = secrets.token_urlsafe(32)
         timer = asyncio.get_running_loop().call_later(PARKED_SECONDS, self._expire, token)
-        self._calls[token] = going, timer
+        self._calls[token] = call, timer
         return token
 
     def take(self, token: str, name: str, arguments: Mapping[str, Json]) -> ActiveCall | None:
-        """The call under `token`, if it is this very one: what a person saw is what goes on."""
-        found = self._calls.get(token)
-        if found is None or (found[0].name, dict(found[0].arguments)) != (name, dict(arguments)):
+        """The call under `token`, if the request repeats it exactly: the user must have seen what runs."""
+        result = self._calls.get(token)
+        if result is None or (result[0].name, dict(result[0].arguments)) != (name, dict(arguments)):
             return None
         del self._calls[token]
-        found[1].cancel()
-        return found[0]
+        result[1].cancel()
+        return result[0]
 
     def empty(self) -> list[ActiveCall]:
-        """All of them, which are kept no longer."""
-        found = list(self._calls.values())
+        """Remove and return all parked calls."""
+        result = list(self._calls.values())
         self._calls.clear()
-        for _, timer in found:
+        for _, timer in result:
             timer.cancel()
-        return [going for going, _ in found]
+        return [item for item, _ in result]
 
     def _expire(self, token: str) -> None:
-        going, _ = self._calls.pop(token)
-        self._late(going)
+        call, _ = self._calls.pop(token)
+        self._expired(call)
 
 
 class SharedSession:
-    """The session that clients share."""
+    """The session that all clients share."""
 
     def __init__(self, deck: Deck, root: str) -> None:
         self._deck = deck
@@ -117,13 +118,13 @@ class SharedSession:
         self._opening: asyncio.Task[Channel] | None = None
         self._reading: asyncio.Task[None] | None = None
         self._going: dict[str, ActiveCall] = {}
-        self.parked = ParkedCalls(self._late)
+        self.parked = ParkedCalls(self._expired)
         self._tasks: set[asyncio.Task[None]] = set()
         self._room = asyncio.Semaphore(MAX_CONCURRENT)
         self._closed = False
 
     async def channel(self) -> Channel:
-        """The session; opened by the first who wants it, so that a handshake waits for nothing."""
+        """The session, opened at the first use so that the handshake does not wait for it."""
         if self._opening is None:
             self._opening = asyncio.create_task(self._open())
         return await asyncio.shield(self._opening)
@@ -131,21 +132,21 @@ class SharedSession:
     async def _open(self) -> Channel:
         channel = await self._deck.open(self._root)
         self._reading = asyncio.create_task(self._read(channel))
-        # The reader is there before the first call, so that it misses nothing.
+        # The reader must be running before the first call, so that it misses no event.
         await asyncio.sleep(0)
         return channel
 
     async def close(self) -> None:
-        """End every call; the deck is the caller's to close."""
-        for going in self.parked.empty():
-            self.end_later(going)
+        """End every call. The caller closes the deck."""
+        for call in self.parked.empty():
+            self.end_later(call)
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self._reading is not None:
             self._reading.cancel()
             await asyncio.gather(self._reading, return_exceptions=True)
 
     async def ask(self, query: Query) -> Reply:
-        """A query's reply. Raises `CockpitError` where it is refused."""
+        """A query's reply. Raises `CockpitError` if it is refused."""
         reply = await (await self.channel()).ask(query)
         if isinstance(reply, Refused):
             raise CockpitError(reply.reason)
@@ -165,51 +166,51 @@ class SharedSession:
         return reply.text if isinstance(reply, Expanded) else ""
 
     async def begin(self, name: str, arguments: Mapping[str, Json]) -> ActiveCall:
-        """Start a call; at most eight run beside each other, the others wait here."""
+        """Start a call. At most eight run at the same time; further ones wait here."""
         channel = await self.channel()
         if self._closed:
             raise CockpitError("the session is closed", "start cockpit mcp-serve again")
         await self._room.acquire()
-        going = ActiveCall(_new_id(), name, arguments)
-        self._going[going.id] = going
+        call = ActiveCall(_new_id(), name, arguments)
+        self._going[call.id] = call
         try:
-            await channel.submit(CallTool(going.id, ORIGIN, name, arguments))
+            await channel.submit(CallTool(call.id, ORIGIN, name, arguments))
         except BaseException:
-            self._forget(going)
+            self._forget(call)
             raise
-        return going
+        return call
 
-    async def end(self, going: ActiveCall) -> None:
-        """Stop a call whose client has gone, or does not want it any more."""
-        if going.id in self._going:
-            await (await self.channel()).submit(Interrupt(_new_id(), ORIGIN, call=going.id))
+    async def end(self, call: ActiveCall) -> None:
+        """Stop a call whose client has left or cancelled it."""
+        if call.id in self._going:
+            await (await self.channel()).submit(Interrupt(_new_id(), ORIGIN, call=call.id))
 
-    def end_later(self, going: ActiveCall) -> None:
-        """The same from a task that is being cancelled."""
-        self._later(self.end(going))
+    def end_later(self, call: ActiveCall) -> None:
+        """Stop a call, from a task that is being cancelled."""
+        self._run_later(self.end(call))
 
-    async def decide(self, asked: ApprovalRequested, allows: bool, note: str = "") -> None:
-        """A person at the client answered. Never more than this one call is allowed."""
+    async def decide(self, question: ApprovalRequested, allows: bool, note: str = "") -> None:
+        """Submit the decision of the user at the client. It never allows more than this one call."""
         decision: Decision = "allow_once" if allows else "reject_once"
-        await (await self.channel()).submit(Decide(_new_id(), ORIGIN, asked.id, decision, note))
+        await (await self.channel()).submit(Decide(_new_id(), ORIGIN, question.id, decision, note))
 
-    async def answer(self, asked: QuestionAsked, answer: Answer) -> None:
-        """A person at the client answered a question."""
+    async def answer(self, question: QuestionAsked, answer: Answer) -> None:
+        """Submit the answer of the user at the client."""
         await (await self.channel()).submit(answer)
 
-    async def nobody(self, asked: ClientQuestion, why: str = NO_USER_TEXT) -> None:
-        """Nobody could be asked: an approval is rejected, a question cancelled."""
+    async def decline(self, question: ClientQuestion, why: str = NO_USER_TEXT) -> None:
+        """Reject an approval or cancel a question, as there is no user to ask."""
         channel = await self.channel()
-        if isinstance(asked, ApprovalRequested):
-            await channel.submit(Decide(_new_id(), ORIGIN, asked.id, "reject_once", why, by="nobody"))
+        if isinstance(question, ApprovalRequested):
+            await channel.submit(Decide(_new_id(), ORIGIN, question.id, "reject_once", why, by="nobody"))
         else:
-            await channel.submit(Answer(_new_id(), ORIGIN, asked.id, "", "cancel"))
+            await channel.submit(Answer(_new_id(), ORIGIN, question.id, "", "cancel"))
 
-    def _late(self, going: ActiveCall) -> None:
-        if going.asked is not None:
-            self._later(self.nobody(going.asked, NO_ANSWER_TEXT))
+    def _expired(self, call: ActiveCall) -> None:
+        if call.question is not None:
+            self._run_later(self.decline(call.question, NO_ANSWER_TEXT))
 
-    def _later(self, work: Coroutine[None, None, None]) -> None:
+    def _run_later(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -218,24 +219,24 @@ class SharedSession:
         async for envelope in channel.events():
             self._take(envelope)
         self._closed = True
-        for going in tuple(self._going.values()):
-            going.said.put_nowait(SessionClosed("the session was closed"))
-            self._forget(going)
+        for call in tuple(self._going.values()):
+            call.queue.put_nowait(SessionClosed("the session was closed"))
+            self._forget(call)
 
     def _take(self, envelope: Envelope) -> None:
-        event, going = envelope.event, self._going.get(envelope.call)
+        event, call = envelope.event, self._going.get(envelope.call)
         if not isinstance(event, CALL_EVENTS):
             return
-        if going is not None:
-            going.said.put_nowait(event)
+        if call is not None:
+            call.queue.put_nowait(event)
             if isinstance(event, ToolCallFinished):
-                self._forget(going)
+                self._forget(call)
         elif isinstance(event, ApprovalRequested | QuestionAsked):
-            # Of no call of a client: what wants it must not wait for ever.
-            self._later(self.nobody(event))
+            # It belongs to no client's call, so it must not wait forever.
+            self._run_later(self.decline(event))
 
-    def _forget(self, going: ActiveCall) -> None:
-        if self._going.pop(going.id, None) is not None:
+    def _forget(self, call: ActiveCall) -> None:
+        if self._going.pop(call.id, None) is not None:
             self._room.release()
 
 

@@ -1,11 +1,7 @@
-"""What of the log each client wants to hear (`logging/setLevel`), and telling it. Words on a call go with
-that call; the era of 2026-07-28 asks for them per request, which the SDK looks after.
+"""`tools/call`: a client's call from request to result, with progress, questions, logging and cancellation.
 
-What a client's person is asked, as a form of the protocol; and their answer, as ours.
-
-A client cannot remember an answer for later calls: only this once, or no.
-
-`tools/call`: a client's call from its request to its result, with progress, questions and cancellation.
+Questions are sent to the client as forms. A client's user can only allow the current call or reject it; no
+decision is remembered.
 """
 
 import asyncio
@@ -71,7 +67,7 @@ MAX_CLIENTS = 1_000
 
 
 class ClientLogLevels:
-    """The lowest level that each client hears; all of them where it said nothing."""
+    """The lowest log level that each client wants; all levels by default."""
 
     def __init__(self) -> None:
         self._levels: OrderedDict[str, int] = OrderedDict()
@@ -82,7 +78,7 @@ class ClientLogLevels:
             self._levels.popitem(last=False)
 
     async def tell(self, ctx: RequestContext, event: Warned) -> None:
-        """A warning on this request's call."""
+        """Send a warning as part of this request."""
         if self._levels.get(_client_key(ctx), 0) > LEVELS.index("warning"):
             return
         text = f"{event.text} ({event.hint})" if event.hint else event.text
@@ -90,53 +86,55 @@ class ClientLogLevels:
 
 
 def _client_key(ctx: RequestContext) -> str:
-    """Which client it is: its HTTP session, or the one at the pipe."""
+    """Identifies a client by its HTTP session, or the single one at the pipe."""
     headers = getattr(ctx.request, "headers", None)
     return headers.get("mcp-session-id", "") if headers is not None else ""
 
 
 DECISION, ALLOW, REJECT, ANSWER = "decision", "allow this once", "reject", "answer"
-# What is longer than this nobody reads in a form; the whole is in the audit and the transcript.
+# A longer text is not readable in a form; the audit log and the transcript contain all of it.
 MAX_FORM_TEXT = 8_000
 
 
-def make_elicitation(asked: ApprovalRequested | QuestionAsked) -> ElicitRequest:
-    """The request that puts `asked` to a person."""
-    if isinstance(asked, ApprovalRequested):
+def make_elicitation(question: ApprovalRequested | QuestionAsked) -> ElicitRequest:
+    """The request that asks the user `question`."""
+    if isinstance(question, ApprovalRequested):
         choice: dict[str, Json] = {
             "type": "string",
             "title": "Decision",
             "enum": [ALLOW, REJECT],
             "default": REJECT,
         }
-        return _make_form("\n".join(_approval_lines(asked)), {DECISION: choice}, [DECISION])
-    if asked.url:
+        return _make_form("\n".join(_approval_lines(question)), {DECISION: choice}, [DECISION])
+    if question.url:
         params = ElicitRequestURLParams(
-            message=_shorten(asked.question), url=asked.url, elicitation_id=asked.id
+            message=_shorten(question.question), url=question.url, elicitation_id=question.id
         )
         return ElicitRequest(params=params)
-    if asked.fields:
-        wanted = [field.name for field in asked.fields if field.required]
-        return _make_form(asked.question, {field.name: field_schema(field) for field in asked.fields}, wanted)
+    if question.fields:
+        expected = [field.name for field in question.fields if field.required]
+        return _make_form(
+            question.question, {field.name: field_schema(field) for field in question.fields}, expected
+        )
     answer: dict[str, Json] = {"type": "string", "title": "Answer"}
-    if asked.options:
-        answer["enum"] = list(asked.options)
-    return _make_form(asked.question, {ANSWER: answer}, [ANSWER])
+    if question.options:
+        answer["enum"] = list(question.options)
+    return _make_form(question.question, {ANSWER: answer}, [ANSWER])
 
 
-def fits_in_form(asked: ApprovalRequested) -> bool:
-    """Whether the form holds all that would happen: nobody agrees to what they were not shown."""
-    return len("\n".join(_approval_lines(asked))) <= MAX_FORM_TEXT
+def fits_in_form(question: ApprovalRequested) -> bool:
+    """Whether the form shows everything that would happen, as the user must not approve what is not shown."""
+    return len("\n".join(_approval_lines(question))) <= MAX_FORM_TEXT
 
 
 def is_allowed(result: ElicitResult) -> bool:
-    """Whether a person said yes: by accepting, and by the word."""
+    """Whether the user accepted the form and chose to allow."""
     content = result.content or {}
     return result.action == "accept" and content.get(DECISION) == ALLOW
 
 
 def read_values(result: ElicitResult) -> Mapping[str, Json]:
-    """What was entered into a form."""
+    """The values entered into a form."""
     values: dict[str, Json] = {}
     for name, value in (result.content or {}).items():
         values[name] = list(value) if isinstance(value, list) else value
@@ -144,7 +142,7 @@ def read_values(result: ElicitResult) -> Mapping[str, Json]:
 
 
 def field_schema(field: FormField) -> dict[str, Json]:
-    """A field as the restricted JSON Schema of the protocol."""
+    """A field in the restricted JSON Schema of the protocol."""
     out: dict[str, Json] = {"title": clean(field.label or field.name)}
     if field.note:
         out["description"] = clean(field.note)
@@ -191,18 +189,18 @@ def _shorten(text: str) -> str:
     )
 
 
-def _approval_lines(asked: ApprovalRequested) -> Iterator[str]:
-    yield f"{asked.title}: {asked.reason} (risk {asked.risk})"
-    if asked.destination:
-        yield f"goes to {asked.destination}"
-    if asked.held:
-        yield asked.held
-    if asked.alternative:
-        yield f"instead: {asked.alternative}"
-    for part in asked.parts:
+def _approval_lines(question: ApprovalRequested) -> Iterator[str]:
+    yield f"{question.title}: {question.reason} (risk {question.risk})"
+    if question.destination:
+        yield f"goes to {question.destination}"
+    if question.held:
+        yield question.held
+    if question.alternative:
+        yield f"instead: {question.alternative}"
+    for part in question.parts:
         yield from _part_lines(part)
-    if asked.note:
-        yield asked.note
+    if question.note:
+        yield question.note
 
 
 def _part_lines(part: ApprovalPart) -> Iterator[str]:
@@ -215,7 +213,7 @@ def _part_lines(part: ApprovalPart) -> Iterator[str]:
 
 DEFAULT_KEY = "person"
 OUTCOME_KEY = "cockpit/outcome"
-TOO_LONG_TEXT = "what it would do is too long to be shown in a form; make it smaller, or do it in the cockpit"
+TOO_LONG_TEXT = "the change is too long to be shown in a form; make it smaller, or make it in cockpit itself"
 
 
 async def call_tool(
@@ -225,14 +223,14 @@ async def call_tool(
     ctx: RequestContext,
     params: CallToolRequestParams,
 ) -> CallToolResult | InputRequiredResult:
-    """Answer `tools/call`. Raises `MCPError` for a tool that is not there for this client."""
+    """Answer `tools/call`. Raises `MCPError` for an unknown tool."""
     arguments: Mapping[str, Json] = params.arguments or {}
-    row = next((one for one in await served.tools() if one.name == params.name), None)
+    row = next((item for item in await served.tools() if item.name == params.name), None)
     if row is None or not exposed.takes(row):
         raise MCPError(INVALID_PARAMS, f"Unknown tool: {params.name}")
     try:
-        going = await _find_or_start_call(served, params, params.name, arguments)
-        finished = await follow_call(served, levels, ctx, going)
+        call = await _find_or_start_call(served, params, params.name, arguments)
+        finished = await follow_call(served, levels, ctx, call)
     except CockpitError as error:
         return CallToolResult(content=[TextContent(text=str(error))], is_error=True)
     return finished if isinstance(finished, InputRequiredResult) else convert_result(finished)
@@ -241,66 +239,68 @@ async def call_tool(
 async def _find_or_start_call(
     served: SharedSession, params: InputResponseRequestParams, name: str, arguments: Mapping[str, Json]
 ) -> ActiveCall:
-    """A new call, or the one that waits for the answer which this request brings."""
+    """A new call, or the parked call that this request answers."""
     if params.request_state is None:
         return await served.begin(name, arguments)
-    going = served.parked.take(params.request_state, name, arguments)
-    if going is None:
-        raise MCPError(INVALID_PARAMS, "requestState is unknown, used, or of another call")
-    response = (params.input_responses or {}).get(question_key(going.asked))
+    call = served.parked.take(params.request_state, name, arguments)
+    if call is None:
+        raise MCPError(
+            INVALID_PARAMS, "requestState is unknown, was already used, or belongs to another call"
+        )
+    response = (params.input_responses or {}).get(question_key(call.question))
     if isinstance(response, ElicitResult):
-        await _apply_answer(served, going, response)
-        return going
-    # The answer is missing: it is asked for again.
-    if going.asked is not None:
-        going.said.put_nowait(going.asked)
-    return going
+        await _apply_answer(served, call, response)
+        return call
+    # The answer is missing, so the question is asked again.
+    if call.question is not None:
+        call.queue.put_nowait(call.question)
+    return call
 
 
 async def follow_call(
-    served: SharedSession, levels: ClientLogLevels, ctx: RequestContext, going: ActiveCall
+    served: SharedSession, levels: ClientLogLevels, ctx: RequestContext, call: ActiveCall
 ) -> ToolResult | InputRequiredResult:
-    """Go along with a call to its result, or to where its client must ask a person."""
+    """Follow a call until its result, or until its client must ask the user."""
     try:
-        async for event in going.events():
+        async for event in call.events():
             match event:
                 case ToolCallProgressed(text=text):
-                    going.pieces += 1
-                    await ctx.session.report_progress(going.pieces, None, text)
+                    call.progress_count += 1
+                    await ctx.session.report_progress(call.progress_count, None, text)
                 case Warned():
                     await levels.tell(ctx, event)
                 case ApprovalRequested() | QuestionAsked():
-                    if (parked := await _ask_client(served, ctx, going, event)) is not None:
+                    if (parked := await _ask_client(served, ctx, call, event)) is not None:
                         return parked
                 case ToolCallFinished(result=result):
                     return result
                 case SessionClosed(reason=reason):
                     raise CockpitError(reason, "start cockpit mcp-serve again")
     except asyncio.CancelledError:
-        served.end_later(going)
+        served.end_later(call)
         raise
     raise CockpitError("the call ended without a result")
 
 
 async def _ask_client(
-    served: SharedSession, ctx: RequestContext, going: ActiveCall, asked: ClientQuestion
+    served: SharedSession, ctx: RequestContext, call: ActiveCall, question: ClientQuestion
 ) -> InputRequiredResult | None:
-    """Put a question to the client's person; None where it is answered already."""
-    going.asked = asked
-    if isinstance(asked, ApprovalRequested) and not fits_in_form(asked):
-        await served.nobody(asked, TOO_LONG_TEXT)
+    """Ask the client's user. Returns None if the question is already answered."""
+    call.question = question
+    if isinstance(question, ApprovalRequested) and not fits_in_form(question):
+        await served.decline(question, TOO_LONG_TEXT)
         return None
-    request = make_elicitation(asked)
+    request = make_elicitation(question)
     is_page = request.params.mode == "url"
     if not _can_elicit(ctx, is_page):
-        await served.nobody(asked)
-        if isinstance(asked, QuestionAsked) and ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
-            served.end_later(going)
+        await served.decline(question)
+        if isinstance(question, QuestionAsked) and ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            served.end_later(call)
             raise _missing_capability(is_page)
         return None
     if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
         return InputRequiredResult(
-            input_requests={question_key(asked): request}, request_state=served.parked.put(going)
+            input_requests={question_key(question): request}, request_state=served.parked.put(call)
         )
     params = request.params
     try:
@@ -310,16 +310,16 @@ async def _ask_client(
         else:
             result = await ctx.session.elicit_form(params.message, params.requested_schema, ctx.request_id)
     except MCPError:
-        # The client said that it can, and could not.
-        await served.nobody(asked)
+        # The client claimed to support it, but does not.
+        await served.decline(question)
         return None
-    await _apply_answer(served, going, result)
+    await _apply_answer(served, call, result)
     return None
 
 
-def question_key(asked: ClientQuestion | None) -> str:
-    """Under which name a question stands among a request's: who asks it, where somebody is named."""
-    source = asked.source if isinstance(asked, QuestionAsked) else ""
+def question_key(question: ClientQuestion | None) -> str:
+    """The key of a question in a request: who asks it, if known."""
+    source = question.source if isinstance(question, QuestionAsked) else ""
     return re.sub(r"\W+", "_", source).strip("_") or DEFAULT_KEY
 
 
@@ -328,33 +328,37 @@ def _can_elicit(ctx: RequestContext, is_page: bool) -> bool:
     can = capabilities.elicitation if capabilities is not None else None
     if can is None:
         return False
-    # Until 2025-06-18 the capability had no parts: it meant forms.
+    # Until 2025-06-18 the capability had no parts and meant forms.
     return can.url is not None if is_page else can.form is not None or can.url is None
 
 
 def _missing_capability(is_page: bool) -> MCPError:
-    """A tool's question is the call; an approval that nobody can give is a denied call, and says so."""
+    """The error for a tool that asks questions. A missing approval needs none, as it is a denied call."""
     kind = {"url": UrlElicitationCapability()} if is_page else {"form": FormElicitationCapability()}
-    wanted = ClientCapabilities(elicitation=ElicitationCapability.model_validate(kind))
-    found = MissingRequiredClientCapabilityErrorData(required_capabilities=wanted)
-    data = found.model_dump(by_alias=True, mode="json", exclude_none=True)
-    return MCPError(MISSING_REQUIRED_CLIENT_CAPABILITY, "this tool asks a person, by elicitation", data)
+    expected = ClientCapabilities(elicitation=ElicitationCapability.model_validate(kind))
+    result = MissingRequiredClientCapabilityErrorData(required_capabilities=expected)
+    data = result.model_dump(by_alias=True, mode="json", exclude_none=True)
+    return MCPError(
+        MISSING_REQUIRED_CLIENT_CAPABILITY,
+        "this tool asks the user by elicitation, which the client does not support",
+        data,
+    )
 
 
-async def _apply_answer(served: SharedSession, going: ActiveCall, result: ElicitResult) -> None:
-    asked, going.asked = going.asked, None
-    if isinstance(asked, ApprovalRequested):
-        note = "" if result.action == "accept" else "the person at the client said no"
-        await served.decide(asked, is_allowed(result), note)
-    elif isinstance(asked, QuestionAsked):
+async def _apply_answer(served: SharedSession, call: ActiveCall, result: ElicitResult) -> None:
+    question, call.question = call.question, None
+    if isinstance(question, ApprovalRequested):
+        note = "" if result.action == "accept" else "the user at the client rejected it"
+        await served.decide(question, is_allowed(result), note)
+    elif isinstance(question, QuestionAsked):
         values = read_values(result)
-        text = str(values.get("answer", "")) if not asked.fields else ""
-        answer = Answer(f"{going.id}-{asked.id}", "mcp_serve", asked.id, text, result.action, values)
-        await served.answer(asked, answer)
+        text = str(values.get("answer", "")) if not question.fields else ""
+        answer = Answer(f"{call.id}-{question.id}", "mcp_serve", question.id, text, result.action, values)
+        await served.answer(question, answer)
 
 
 def convert_result(result: ToolResult) -> CallToolResult:
-    """A result as the protocol has it: the text the model would read, pictures, and how it came out."""
+    """A result in the form of the protocol: the text for the model, images, and the outcome."""
     content: list[TextContent | ImageContent] = [TextContent(text=result.text)]
     content += [
         ImageContent(data=block.base64, mime_type=block.media_type)

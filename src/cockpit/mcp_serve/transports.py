@@ -1,8 +1,7 @@
-"""This process's stdin as the server's own: read by a thread that nobody waits for, so that a signal ends the
-server while its client says nothing. The SDK's own reading cannot be ended.
+"""Runs the server on this process's stdin and stdout, or on a port.
 
-Running the server: on this process's pipes, or on a port. Until it ends nothing but the protocol is
-written to stdout.
+Until it ends only the protocol is written to stdout. Stdin is read by a thread that nobody waits for, so that
+a signal ends the server while its client is silent; the SDK's own reader cannot be ended.
 """
 
 import asyncio
@@ -32,7 +31,7 @@ READ_AHEAD_LINES = 64
 
 
 class StdinLines(anyio.AsyncFile[str]):
-    """The lines of `pipe`, as the SDK's transport takes them."""
+    """The lines of `pipe`, in the form that the SDK's transport expects."""
 
     def __init__(self, pipe: IO[str]) -> None:
         super().__init__(pipe)
@@ -51,17 +50,17 @@ class StdinLines(anyio.AsyncFile[str]):
             try:
                 asyncio.run_coroutine_threadsafe(self._lines.put(line), self._loop).result()
             except (RuntimeError, asyncio.CancelledError):
-                # The loop is over: nobody reads any more.
+                # The loop has ended and nobody reads any more.
                 return
 
 
 @contextmanager
 def private_stdin() -> Iterator[IO[str]]:
-    """stdin for the protocol alone: whatever this process starts finds it empty."""
+    """Reserve stdin for the protocol: programs started by this process get an empty stdin."""
     try:
         fd = sys.stdin.fileno()
     except (OSError, ValueError):
-        # No file (a test's own): nothing that is started could read it.
+        # Not a real file (in a test), so child processes cannot read it.
         yield sys.stdin
         return
     private, nothing = os.dup(fd), os.open(os.devnull, os.O_RDONLY)
@@ -80,8 +79,7 @@ ENDPOINT_PATH = "/mcp"
 
 @dataclass(frozen=True, slots=True)
 class ListenAddress:
-    """Where to listen. `port` 0 takes any that is free. An empty `token` asks for none: only on the
-    loopback."""
+    """Where to listen. `port` 0 takes any free port. An empty `token` requires none, on the loopback only."""
 
     host: str = "127.0.0.1"
     port: int = 0
@@ -89,7 +87,7 @@ class ListenAddress:
 
 
 async def serve_stdio(deck: Deck, root: str, exposed: ExposedTools) -> None:
-    """Serve the one client at stdin and stdout until it closes them, or until a signal."""
+    """Serve the one client at stdin and stdout until it closes them or a signal arrives."""
     from mcp.server.stdio import stdio_server
 
     from cockpit.mcp_serve.server import make_server
@@ -100,7 +98,7 @@ async def serve_stdio(deck: Deck, root: str, exposed: ExposedTools) -> None:
     async def run() -> None:
         with private_stdin() as pipe:
             async with stdio_server(StdinLines(pipe)) as (reading, writing):
-                # Opened beside the handshake, which does not wait for it.
+                # Opened while the handshake runs, which does not wait for it.
                 opening = asyncio.create_task(served.channel())
                 opening.add_done_callback(_consume_exception)
                 await server.run(reading, writing, server.create_initialization_options())
@@ -111,13 +109,15 @@ async def serve_stdio(deck: Deck, root: str, exposed: ExposedTools) -> None:
 async def serve_http(
     deck: Deck, root: str, exposed: ExposedTools, address: ListenAddress, listening: Callable[[str], None]
 ) -> None:
-    """Serve clients at `address` until a signal; `listening` is told the URL once it answers."""
+    """Serve clients at `address` until a signal; `listening` is called with the URL once it answers."""
     import uvicorn
 
     from cockpit.mcp_serve.server import make_server
 
     if address.host not in LOOPBACK and not address.token:
-        raise CockpitError(f"{address.host} is open to others", "it needs a token; leave --no-token out")
+        raise CockpitError(
+            f"{address.host} can be reached by others", "it requires a token; remove --no-token"
+        )
     served = SharedSession(deck, root)
     app = _require_token(
         make_server(served, exposed).streamable_http_app(**_security_options(address)), address.token
@@ -133,7 +133,7 @@ async def serve_http(
         shown = f"[{host}]" if ":" in host else host
         serving = asyncio.create_task(running.serve(sockets))
         try:
-            # The socket listens already: who connects now waits for the first answer.
+            # The socket is already listening, so early clients wait for the first answer.
             listening(f"http://{shown}:{port}{ENDPOINT_PATH}")
             await serving
         finally:
@@ -144,14 +144,14 @@ async def serve_http(
 
 
 def _security_options(address: ListenAddress) -> dict[str, Any]:
-    """Which names a request may call us by: a page of the web that reaches the loopback under a name of
-    its own (DNS rebinding) is turned away, and so is a page of another origin."""
+    """The allowed host names and origins: web pages that reach the loopback under another name (DNS
+    rebinding) or from another origin are rejected."""
     from mcp.server.transport_security import TransportSecuritySettings
 
     names = [address.host, *(("127.0.0.1", "localhost", "[::1]") if address.host in LOOPBACK else ())]
     settings = TransportSecuritySettings(
         enable_dns_rebinding_protection=True,
-        allowed_hosts=[one for name in names for one in (name, f"{name}:*")],
+        allowed_hosts=[item for name in names for item in (name, f"{name}:*")],
         allowed_origins=[
             f"{scheme}://{name}{port}"
             for name in names
@@ -163,19 +163,20 @@ def _security_options(address: ListenAddress) -> dict[str, Any]:
 
 
 def _require_token(app: "ASGIApp", token: str) -> "ASGIApp":
-    """`app` behind its token."""
+    """`app` with its token required."""
     expected = f"Bearer {token}".encode()
 
     async def guarded(scope: "Scope", receive: "Receive", send: "Send") -> None:
         if scope["type"] == "http":
-            # Blanks around a value are no part of it (RFC 9110, 5.5); not every parser takes them off.
+            # Blanks around a header value do not belong to it (RFC 9110, 5.5), but not every parser removes
+            # them.
             headers = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
             scope = {**scope, "headers": headers}
         if scope["type"] != "http" or not token:
             await app(scope, receive, send)
             return
-        given = dict(scope["headers"]).get(b"authorization", b"")
-        if hmac.compare_digest(given, expected):
+        values = dict(scope["headers"]).get(b"authorization", b"")
+        if hmac.compare_digest(values, expected):
             await app(scope, receive, send)
             return
         refusal = [(b"www-authenticate", b"Bearer"), (b"content-length", b"0")]
@@ -196,7 +197,7 @@ def _bind_socket(address: ListenAddress) -> Any:
     except OSError as error:
         sock.close()
         raise CockpitError(
-            f"{address.host}:{address.port} cannot be listened on: {error.strerror or error}",
+            f"cannot listen on {address.host}:{address.port}: {error.strerror or error}",
             "choose another --http port",
         ) from error
     sock.listen(128)
@@ -207,11 +208,11 @@ def _bind_socket(address: ListenAddress) -> Any:
 async def _run_until_signal(run: Callable[[], Awaitable[None]], served: SharedSession) -> None:
     loop = asyncio.get_running_loop()
     task = asyncio.ensure_future(run())
-    for one in (signal.SIGINT, signal.SIGTERM):
+    for item in (signal.SIGINT, signal.SIGTERM):
         try:
-            loop.add_signal_handler(one, task.cancel)
+            loop.add_signal_handler(item, task.cancel)
         except (NotImplementedError, RuntimeError):
-            # Windows, or not the main thread: Ctrl+C ends the process by itself there.
+            # On Windows, or outside of the main thread, Ctrl+C ends the process itself.
             break
     try:
         await asyncio.wait((task,))
@@ -222,6 +223,6 @@ async def _run_until_signal(run: Callable[[], Awaitable[None]], served: SharedSe
 
 
 def _consume_exception(task: "asyncio.Task[Any]") -> None:
-    """What went wrong is told to the client by its first request; here it only must not be lost."""
+    """Retrieve the exception: the client's first request reports it."""
     if not task.cancelled():
         task.exception()

@@ -1,9 +1,9 @@
-"""The chain of the audit: what a line is, and whether lines are as they were written.
+"""The hash chain of the audit log: the format of a line and its verification.
 
-A line is one JSON object in ASCII that ends with `"prev_hash"` and `"hash"`. `hash` is the sha256 (hex) of
-every byte before it, so that no byte of a line can change; `prev_hash` is the hash of the line before,
-64 zeros for the first. Lines of versions without a chain may only stand before the first chained one, which
-then says how many they are and what they hashed to. Reads bytes it is given; opens no file.
+A line is one JSON object in ASCII that ends with `"prev_hash"` and `"hash"`. `hash` is the SHA-256 (hex) of
+every byte before it, so that no byte of a line can change unnoticed; `prev_hash` is the hash of the previous
+line, 64 zeros for the first. Lines of versions without a chain may only precede the first chained line, which
+records their number and hash. Works on bytes and opens no file.
 """
 
 import hashlib
@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 GENESIS = "0" * 64
 CHAINED_LINE = re.compile(rb'(\{.*"prev_hash":"([0-9a-f]{64})"),"hash":"([0-9a-f]{64})"\}', re.DOTALL)
 CHAIN_STARTED = "began"
-LINES_BEFORE_CHAIN = "lines were put before the chain"
+LINES_BEFORE_CHAIN = "lines were inserted before the chain"
 
 
 @dataclass(frozen=True, slots=True)
 class ChainFault:
-    """The first line that is not as it was written. `line` counts from 1 in `file`."""
+    """The first line that was tampered with. `line` counts from 1 in `file`."""
 
     file: str
     line: int
@@ -29,7 +29,7 @@ class ChainFault:
 
 @dataclass(slots=True)
 class ChainReader:
-    """A walk along the chain, file by file from the oldest."""
+    """Verifies the chain file by file, from the oldest."""
 
     last: str = GENESIS
     lines: int = 0
@@ -39,26 +39,26 @@ class ChainReader:
     _plain: "hashlib._Hash" = field(default_factory=hashlib.sha256)
 
     def file(self, name: str, raw: bytes) -> None:
-        """Read the next file; nothing more is read after the first fault."""
+        """Read the next file. After the first fault nothing more is read."""
         lines = raw.split(b"\n")
         rest = lines.pop()
         for number, line in enumerate(lines, start=1):
             if self.fault is None and (what := self._line(line)):
                 self.fault = ChainFault(name, 1 if what is LINES_BEFORE_CHAIN else number, what)
         if rest and self.fault is None:
-            self.fault = ChainFault(name, len(lines) + 1, "the last line has no end: it was torn or cut")
+            self.fault = ChainFault(name, len(lines) + 1, "the last line does not end: it was cut off")
 
     def _line(self, line: bytes) -> str:
-        """What is wrong with the line, or nothing."""
-        found = CHAINED_LINE.fullmatch(line)
-        if found is None:
+        """Says what is wrong with the line, or returns an empty string."""
+        match = CHAINED_LINE.fullmatch(line)
+        if match is None:
             return self._unchained(line)
-        body, before, hashed = found[1], found[2].decode(), found[3].decode()
+        body, before, hashed = match[1], match[2].decode(), match[3].decode()
         if hashlib.sha256(body).hexdigest() != hashed:
-            return "the line was changed: its hash does not fit"
+            return "the line was changed: its hash does not match"
         if before != self.last:
             if self.lines:
-                return "a line before this one is missing, was put in, or stands elsewhere"
+                return "a previous line is missing, was inserted or was moved"
             return "the beginning of the chain is missing"
         if not self.lines and (what := self._first(line)):
             return what
@@ -69,23 +69,23 @@ class ChainReader:
 
     def _unchained(self, line: bytes) -> str:
         if self.lines or not _is_unchained(line):
-            return "the line was changed: it is no line of the chain"
+            return "the line was changed: it is not part of the chain"
         self.unchained += 1
         self._plain.update(line + b"\n")
         return ""
 
     def _first(self, line: bytes) -> str:
-        """The first chained line must own up to every line before it."""
+        """Check that the first chained line accounts for every line before it."""
         record = json.loads(line)
         if record.get("what") != CHAIN_STARTED:
             return LINES_BEFORE_CHAIN if self.unchained else ""
         known = record.get("unchained"), record.get("sha256")
-        found = self.unchained, self._plain.hexdigest()
-        return "" if known == found else "the lines before the chain are not those it began after"
+        result = self.unchained, self._plain.hexdigest()
+        return "" if known == result else "the lines before the chain are not those it started after"
 
 
 def seal_record(fields: Mapping[str, object], before: str) -> tuple[bytes, str]:
-    """The line for `fields` after the line with hash `before`, and its own hash."""
+    """The line for `fields` after the line with hash `before`, and its hash."""
     text = json.dumps({**fields, "prev_hash": before}, ensure_ascii=True, separators=(",", ":"))
     body = text[:-1].encode("ascii")
     hashed = hashlib.sha256(body).hexdigest()
@@ -93,16 +93,20 @@ def seal_record(fields: Mapping[str, object], before: str) -> tuple[bytes, str]:
 
 
 def read_hash(line: bytes) -> str:
-    """The hash at the end of a chained line; that of the bytes for one that was tampered with, so that the
-    chain goes on behind it and the fault stays where it is; "" for a line of before the chain."""
-    found = CHAINED_LINE.fullmatch(line)
-    if found is not None:
-        return found[3].decode()
+    """The hash of a line for the next line to refer to.
+
+    It is the one at the end of a chained line, and "" for a line from before the chain. For a line that was
+    tampered with it is the hash of its bytes, so that the chain continues and the fault is reported at that
+    line only.
+    """
+    match = CHAINED_LINE.fullmatch(line)
+    if match is not None:
+        return match[3].decode()
     return "" if _is_unchained(line) else hashlib.sha256(line).hexdigest()
 
 
 def parse_records(raw: bytes) -> Iterable[Mapping[str, object]]:
-    """The lines of a file as objects; one that is none is left out."""
+    """The lines of a file as objects. Lines that are not JSON objects are skipped."""
     for line in raw.split(b"\n"):
         try:
             record = json.loads(line) if line else None
@@ -113,7 +117,8 @@ def parse_records(raw: bytes) -> Iterable[Mapping[str, object]]:
 
 
 def _is_unchained(line: bytes) -> bool:
-    """Whether a line is of a version without a chain. A changed byte leaves one of the two names in sight."""
+    """Whether a line is from a version without a chain. One changed byte in a chained line leaves at least
+    one of the two names readable."""
     if b'"hash"' in line or b'"prev_hash"' in line:
         return False
     try:

@@ -1,12 +1,8 @@
-"""The files of the audit: which there are, their lock between processes, heads of the chain kept apart.
+"""Audit log of decisions: one line before a call runs and one after it, chained by hashes.
 
-Refuses to know what a line says.
-
-The record of decisions: a line before a call runs and a line after, chained by hashes.
-
-JSON lines in the state folder, 0600, of all sessions and processes. It is written before what it tells
-of happens; where it cannot be written, `AuditFailed` says so and the call does not run. Arguments are
-not written (they lie in the transcript), only the digest of what ran. What it is told passes `redact`.
+JSON lines in the state folder, mode 0600, shared by all sessions and processes. A line is written before what
+it records happens; if it cannot be written, `AuditFailed` is raised and the call does not run. Arguments are
+not written (they are in the transcript), only the digest of what ran. All text passes `redact`.
 """
 
 import asyncio
@@ -35,26 +31,26 @@ def current_file(folder: Path) -> Path:
 
 def list_files(folder: Path) -> tuple[Path, ...]:
     """Every file of the chain, the oldest first."""
-    rotated = sorted(one for one in folder.glob("audit.*.jsonl") if one.suffixes[0][1:].isdecimal())
+    rotated = sorted(path for path in folder.glob("audit.*.jsonl") if path.suffixes[0][1:].isdecimal())
     now = current_file(folder)
     return (*rotated, now) if now.exists() else tuple(rotated)
 
 
 def next_rotated_path(folder: Path) -> Path:
-    """The name that the current file gets when it is full."""
-    numbers = [int(one.suffixes[0][1:]) for one in list_files(folder) if one != current_file(folder)]
+    """The path that the current file is renamed to when it is full."""
+    numbers = [int(file.suffixes[0][1:]) for file in list_files(folder) if file != current_file(folder)]
     return folder / f"audit.{max(numbers, default=0) + 1:06}.jsonl"
 
 
 def open_for_append(path: Path) -> int:
-    """A descriptor to append to `path`, 0600, never over a link. Raises OSError."""
+    """Open `path` for appending, mode 0600, without following a link. Raises OSError."""
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
     return os.open(path, flags | getattr(os, "O_CLOEXEC", 0), 0o600)
 
 
 @contextmanager
 def audit_lock(folder: Path) -> Iterator[None]:
-    """Alone among all processes. Raises OSError when another holds the lock for 2 s."""
+    """Hold the lock between all processes. Raises OSError when another process holds it for 2 s."""
     descriptor = open_for_append(folder / "audit.lock")
     try:
         until = time.monotonic() + LOCK_TIMEOUT
@@ -64,7 +60,7 @@ def audit_lock(folder: Path) -> Iterator[None]:
             time.sleep(LOCK_POLL)
         yield
     finally:
-        # Closing gives the lock back, also where taking it failed.
+        # Closing releases the lock, also when it was not acquired.
         os.close(descriptor)
 
 
@@ -91,7 +87,7 @@ else:
 
 
 def store_head(folder: Path, session: str, hashed: str) -> None:
-    """Note the chain's newest hash for `session`, apart from the chain. Raises OSError."""
+    """Store the chain's newest hash for `session` in a file of its own. Raises OSError."""
     path = folder / "audit-heads" / session
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
@@ -99,32 +95,35 @@ def store_head(folder: Path, session: str, hashed: str) -> None:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         return store_head(folder, session, hashed)
     try:
-        # As long as what it replaces: no crash leaves a part.
+        # The new text is as long as the old one, so that a crash leaves no mixture of lengths.
         os.write(descriptor, hashed.encode("ascii"))
     finally:
         os.close(descriptor)
 
 
 def load_heads(folder: Path) -> dict[str, str]:
-    """The newest hash each session wrote, by a name for people."""
+    """The newest hash that each session wrote, by a description for the user."""
     try:
-        found = sorted((folder / "audit-heads").iterdir())
+        result = sorted((folder / "audit-heads").iterdir())
     except OSError:
         return {}
-    return {f"the head of session {one.name}": one.read_text("ascii", "replace").strip() for one in found}
+    return {
+        f"the head of session {finding.name}": finding.read_text("ascii", "replace").strip()
+        for finding in result
+    }
 
 
-# A file over this many bytes is put aside and the chain goes on in a new one.
+# A larger file is renamed and the chain continues in a new one.
 ROTATE_BYTES = 8_000_000
 TAIL_BYTES = 65_536
 
 
 class AuditFailed(CockpitError):
-    """The audit cannot be written, so nothing may run."""
+    """The audit log cannot be written, so no call may run."""
 
 
 class AuditLog:
-    """One session's pen. `head` is the hash of the last line it wrote, "" before the first."""
+    """Writes one session's lines. `head` is the hash of the last one, "" before the first."""
 
     def __init__(
         self, session: str, folder: Path | None = None, redact: Callable[[str], str] = lambda text: text
@@ -132,7 +131,7 @@ class AuditLog:
         self._session = session
         self._folder = folder or paths.state()
         self._redact = redact
-        # The end of the file as this process left it: another may have written since.
+        # Inode, size and last hash of the file when this process wrote it: another may have written since.
         self._known: tuple[int, int, str] | None = None
         self._unsynced = False
         self.head = ""
@@ -154,8 +153,11 @@ class AuditLog:
         parts: tuple[CommandPart, ...] = (),
         hunks: Mapping[str, object] | None = None,
     ) -> None:
-        """Before anything runs: what was decided, by whom, and the form that will run. `latency_ms` is how
-        long a person was waited for; `hunks` what they took, left out and changed. Raises `AuditFailed`."""
+        """Record a decision before anything runs: who decided, and the exact form that will run.
+
+        `latency_ms` is how long the user took to answer; `hunks` what they accepted, rejected and edited.
+        Raises `AuditFailed`.
+        """
         self.noted(
             "decided",
             agent,
@@ -170,12 +172,12 @@ class AuditLog:
             approver=approver,
             latency_ms=round(latency_ms, 1),
             form={"seal": seal, "argv": list(argv), "cwd": cwd, "profile": profile, "isolation": isolation},
-            parts=[{"text": one.text, "level": one.level, "rules": list(one.rules)} for one in parts],
+            parts=[{"text": part.text, "level": part.level, "rules": list(part.rules)} for part in parts],
             hunks=dict(hunks or {}),
         )
 
     def finished(self, agent: str, result: ToolResult) -> None:
-        """After it ran: how it ended and what held it. Raises `AuditFailed`."""
+        """Record how a call ended and in which isolation it ran. Raises `AuditFailed`."""
         self.noted(
             "finished",
             agent,
@@ -187,16 +189,18 @@ class AuditLog:
         )
 
     def noted(self, what: str, agent: str = "main", **fields: object) -> None:
-        """Anything else that changes what may happen: `rewound`, `mode_changed`. Raises `AuditFailed`."""
+        """Record anything else that changes what may run: `rewound`, `mode_changed`. Raises `AuditFailed`."""
         record = {"time": round(time.time(), 3), "session": self._session, "agent": agent, "what": what}
-        told = {key: self._clean(value) for key, value in fields.items() if value not in ("", [], {}, ())}
+        message = {
+            key: self._redacted(value) for key, value in fields.items() if value not in ("", [], {}, ())
+        }
         try:
-            self._append(record | told)
+            self._append(record | message)
         except OSError as error:
             raise _write_failure(error) from error
 
     async def sync(self) -> None:
-        """Wait until the disk has what was written. Raises `AuditFailed`."""
+        """Wait until everything written is on disk. Raises `AuditFailed`."""
         if not self._unsynced:
             return
         self._unsynced = False
@@ -216,9 +220,9 @@ class AuditLog:
     def _append(self, record: Mapping[str, object]) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
         with audit_lock(self._folder):
-            descriptor = self._current()
+            descriptor = self._open_current()
             try:
-                before = self._before(descriptor)
+                before = self._previous_hash(descriptor)
                 line, hashed = audit_chain.seal_record(record, before)
                 self._write(descriptor, line)
                 facts = os.fstat(descriptor)
@@ -229,22 +233,22 @@ class AuditLog:
             self.head = hashed
             store_head(self._folder, self._session, hashed)
 
-    def _current(self) -> int:
-        """The file to write to; a full one is put aside first."""
+    def _open_current(self) -> int:
+        """The file to write to. A full one is renamed first."""
         path = current_file(self._folder)
         descriptor = open_for_append(path)
         if os.fstat(descriptor).st_size < ROTATE_BYTES:
             return descriptor
         try:
-            self._before(descriptor)
+            self._previous_hash(descriptor)
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
         path.rename(next_rotated_path(self._folder))
         return open_for_append(path)
 
-    def _before(self, descriptor: int) -> str:
-        """The hash that the next line follows, after what a crash left is mended."""
+    def _previous_hash(self, descriptor: int) -> str:
+        """The hash that the next line refers to, after repairing what a crash left."""
         facts = os.fstat(descriptor)
         if self._known is not None and self._known[:2] == (facts.st_ino, facts.st_size):
             return self._known[2]
@@ -252,40 +256,40 @@ class AuditLog:
             return self._end_of_older()
         end = _read_tail(descriptor, facts.st_size)
         if not end.endswith(b"\n"):
-            return self._mended(descriptor, facts.st_size, end.rpartition(b"\n")[2])
+            return self._repair(descriptor, facts.st_size, end.rpartition(b"\n")[2])
         last = end[:-1].rpartition(b"\n")[2]
-        return audit_chain.read_hash(last) or self._began(descriptor, facts.st_size)
+        return audit_chain.read_hash(last) or self._start_chain(descriptor, facts.st_size)
 
     def _end_of_older(self) -> str:
-        older = [one for one in list_files(self._folder) if one.suffixes[0] != ".jsonl"]
+        older = [file for file in list_files(self._folder) if file.suffixes[0] != ".jsonl"]
         if not older:
             return GENESIS
         raw = older[-1].read_bytes()
         return audit_chain.read_hash(raw.rstrip(b"\n").rpartition(b"\n")[2]) or GENESIS
 
-    def _mended(self, descriptor: int, size: int, torn: bytes) -> str:
-        """Cut what a crash tore, and say so in the chain."""
+    def _repair(self, descriptor: int, size: int, torn: bytes) -> str:
+        """Cut off an incomplete last line and record that in the chain."""
         os.truncate(descriptor, size - len(torn))
         self._known = None
-        before = self._before(descriptor)
+        before = self._previous_hash(descriptor)
         digest = hashlib.sha256(torn).hexdigest()
-        return self._say(descriptor, before, {"what": "mended", "torn": len(torn), "sha256": digest})
+        return self._write_record(descriptor, before, {"what": "mended", "torn": len(torn), "sha256": digest})
 
-    def _began(self, descriptor: int, size: int) -> str:
-        """The first line of the chain in a file that an earlier version began."""
+    def _start_chain(self, descriptor: int, size: int) -> str:
+        """Write the first line of the chain to a file that an earlier version started."""
         raw = _read_all(descriptor, size)
         digest = hashlib.sha256(raw).hexdigest()
         fields: dict[str, object] = {"what": CHAIN_STARTED, "unchained": raw.count(b"\n"), "sha256": digest}
-        return self._say(descriptor, GENESIS, fields)
+        return self._write_record(descriptor, GENESIS, fields)
 
-    def _say(self, descriptor: int, before: str, fields: Mapping[str, object]) -> str:
+    def _write_record(self, descriptor: int, before: str, fields: Mapping[str, object]) -> str:
         record = {"time": round(time.time(), 3), "session": self._session, **fields}
         line, hashed = audit_chain.seal_record(record, before)
         self._write(descriptor, line)
         return hashed
 
     def _write(self, descriptor: int, line: bytes) -> None:
-        """Append whole or not at all: what a full disk took of it is cut again."""
+        """Append a whole line or nothing: a part written to a full disk is cut off again."""
         size = os.fstat(descriptor).st_size
         try:
             while line:
@@ -294,23 +298,23 @@ class AuditLog:
             os.truncate(descriptor, size)
             raise
 
-    def _clean(self, value: object) -> object:
+    def _redacted(self, value: object) -> object:
         if isinstance(value, str):
             return self._redact(value)
         if isinstance(value, Mapping):
-            return {str(key): self._clean(one) for key, one in value.items()}
+            return {str(key): self._redacted(item) for key, item in value.items()}
         if isinstance(value, list | tuple):
-            return [self._clean(one) for one in value]
+            return [self._redacted(item) for item in value]
         return value
 
 
 def _write_failure(error: OSError) -> AuditFailed:
-    text = f"the audit cannot be written ({error.strerror or error}), so nothing may run"
-    return AuditFailed(text, "free space or mend the state folder, then try again")
+    text = f"the audit log cannot be written ({error.strerror or error}), so nothing may run"
+    return AuditFailed(text, "free disk space or fix the permissions of the state folder, then try again")
 
 
 def _read_tail(descriptor: int, size: int) -> bytes:
-    """The end of the file, with at least its last whole line in it."""
+    """The end of the file, with at least the last whole line."""
     length = TAIL_BYTES
     while True:
         start = max(0, size - length)

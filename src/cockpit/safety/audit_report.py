@@ -1,4 +1,4 @@
-"""Reading the audit: is it whole, what happened lately, what came to what. Writes nothing."""
+"""Reads the audit log: verifies its chain, lists its records and summarizes decisions. Writes nothing."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,8 +14,11 @@ ALLOWED_OUTCOMES = frozenset({"allow", "allow_once", "allow_session", "allow_alw
 
 @dataclass(frozen=True, slots=True)
 class AuditVerification:
-    """How the check ended. `unchained` lines were written before there was a chain; `missing` names the
-    heads, kept elsewhere, that no line has: the end was cut, or the files were replaced."""
+    """The result of a verification.
+
+    `unchained` lines were written before there was a chain. `missing` names stored heads that no line has:
+    the end of the log was cut off, or the files were replaced.
+    """
 
     files: int
     lines: int
@@ -29,14 +32,14 @@ class AuditVerification:
 
 
 def verify_audit(folder: Path, anchors: Mapping[str, str]) -> AuditVerification:
-    """Walk the chain. `anchors` are hashes that were noted elsewhere, by where. Raises OSError."""
+    """Verify the chain. `anchors` are hashes that were stored elsewhere, by place. Raises OSError."""
     reading = ChainReader()
     files = audit_log.list_files(folder)
     for path in files:
         reading.file(path.name, path.read_bytes())
     known = {**audit_log.load_heads(folder), **anchors}
     missing = tuple(where for where, hashed in known.items() if hashed not in reading.hashes)
-    # Behind a fault nothing was read, so that there is nothing to say of heads.
+    # Lines after a fault were not read, so nothing is known about their heads.
     return AuditVerification(
         len(files), reading.lines, reading.unchained, reading.fault, () if reading.fault else missing
     )
@@ -50,7 +53,7 @@ def read_records(folder: Path) -> Iterator[AuditRecord]:
 
 @dataclass(slots=True)
 class AuditSummary:
-    """Decisions, counted. `unasked` counts what ran without a person, by the rule that allowed it."""
+    """Counts of decisions. `unasked` counts calls that ran without asking, by the rule that allowed them."""
 
     decisions: int = 0
     levels: Counter[str] = field(default_factory=Counter)
@@ -74,8 +77,8 @@ class AuditSummary:
             self.denied[tool] += 1
         elif approver != "person":
             rules = row.get("rules")
-            named = ", ".join(map(str, rules)) if isinstance(rules, list) and rules else "no rule"
-            self.unasked[f"{tool}: {named}"] += 1
+            operands = ", ".join(map(str, rules)) if isinstance(rules, list) and rules else "no rule"
+            self.unasked[f"{tool}: {operands}"] += 1
 
     def as_json(self) -> dict[str, object]:
         return {
@@ -90,7 +93,7 @@ class AuditSummary:
 
 
 def summarize(rows: Iterable[AuditRecord], since: float) -> AuditSummary:
-    """The decisions from `since` (seconds since the epoch) on."""
+    """Summarize the decisions since `since` (seconds since the epoch)."""
     summary = AuditSummary()
     for row in rows:
         time = row.get("time")

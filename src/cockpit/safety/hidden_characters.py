@@ -1,13 +1,10 @@
-"""Characters that make a command line read differently from what runs. Pure.
-
-Signs in a command line that a person does not see, or takes for others.
-"""
+"""Finds characters that hide what a command line says or look like others."""
 
 import unicodedata
 from dataclasses import dataclass
 
-# Bidi controls, invisible and zero-width signs, blanks that no shell splits on, and the private signs
-# that a folded word is written with.
+# Direction marks, invisible and zero-width characters, blanks that no shell splits on, and the private-use
+# characters with which words are expanded.
 UNUSUAL_BLANKS = (
     "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
 )
@@ -16,25 +13,27 @@ LINE_SEPARATORS = "\u2028\u2029\u0085"
 
 @dataclass(frozen=True, slots=True)
 class HiddenCharacters:
-    """What was found: its names for a person, and whether no shell line may hold it."""
+    """The hidden characters of a text: `names` for the user, and whether no shell line may contain them."""
 
     names: str
     fatal: bool
 
 
 def find_hidden_characters(text: str) -> HiddenCharacters | None:
-    """The characters of `text` that hide what it says, or None."""
+    """The hidden characters of `text`, or None."""
     if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
         return None
-    found = sorted({sign for sign in text if is_hidden(sign)})
-    if not found:
+    result = sorted({character for character in text if is_hidden(character)})
+    if not result:
         return None
-    names = ", ".join(f"U+{ord(sign):04X} {_character_name(sign)}".rstrip() for sign in found[:5])
-    return HiddenCharacters(names, "\0" in found)
+    names = ", ".join(
+        f"U+{ord(character):04X} {_character_name(character)}".rstrip() for character in result[:5]
+    )
+    return HiddenCharacters(names, "\0" in result)
 
 
 def is_hidden(sign: str) -> bool:
-    """A control character, a direction mark, an invisible sign or an unusual blank."""
+    """Whether it is a control character, a direction mark, an invisible character or an unusual blank."""
     if sign in "\n\t" or " " <= sign <= "~":
         return False
     return (
@@ -53,13 +52,17 @@ _VISIBLE_CONTROLS = frozenset("\n\t")
 
 
 def describe_misleading_character(text: str) -> str:
-    """Which sign hides what the line says, or ""."""
-    for sign in text if not text.isascii() else [one for one in text if one < " " or one == "\x7f"]:
+    """Says which character hides what a PowerShell line says, or returns an empty string."""
+    for sign in (
+        text
+        if not text.isascii()
+        else [character for character in text if character < " " or character == "\x7f"]
+    ):
         if sign in _VISIBLE_CONTROLS or (sign.isascii() and sign.isprintable()):
             continue
         category = unicodedata.category(sign)
         if category in ("Cc", "Cf", "Zl", "Zp", "Cs", "Co") or (category == "Zs" and sign != " "):
-            return f"it holds U+{ord(sign):04X}, which does not show"
+            return f"it contains U+{ord(sign):04X}, which is not visible"
         if sign in "\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u2013\u2014\u2015":
-            return f"it holds U+{ord(sign):04X}, which PowerShell takes for a quote or a dash"
+            return f"it contains U+{ord(sign):04X}, which PowerShell reads as a quote or a dash"
     return ""

@@ -1,5 +1,7 @@
-"""What a path in a command line or a tool call is: one classifier over the workspace's one resolver.
-Looks (links, hard links, kinds of files), opens nothing for writing, decides nothing that is not here."""
+"""Classifies a path of a command line or a tool call with the workspace's resolver.
+
+Reads metadata only (links, hard links, kinds of files).
+"""
 
 import os
 
@@ -8,24 +10,24 @@ from cockpit.workspace.resolver import Access, PathVerdict, Resolver, judge_wind
 from cockpit.workspace.worktrees.values import origin_tree
 
 
-def classify_path(path: str, access: Access, ground: ExecutionContext) -> PathVerdict:
-    """What `path`, as written by somebody who stands in `ground.cwd`, is. Raises nothing.
+def classify_path(path: str, access: Access, context: ExecutionContext) -> PathVerdict:
+    """Classify `path` as written, relative to `context.cwd`. Raises nothing.
 
-    `level` is allow, ask or deny; `sort` says why in one word. On Windows by its letters alone where
-    this is another platform.
+    `level` is allow, ask or deny; `sort` is the reason in one word. A Windows path on another platform is
+    classified by its text alone.
     """
-    if ground.platform == "windows" and os.name != "nt":
-        named = _from(path, ground, windows=True)
-        return judge_windows_path(named, access, ground.root, ground.home, ground.own)
-    return make_resolver(ground).judge(_from(path, ground), access)
+    if context.platform == "windows" and os.name != "nt":
+        operands = _from(path, context, windows=True)
+        return judge_windows_path(operands, access, context.root, context.home, context.own)
+    return make_resolver(context).judge(_from(path, context), access)
 
 
-def make_resolver(ground: ExecutionContext) -> Resolver:
-    """The resolver as a `Ground` describes it."""
-    return Resolver(ground.root, "", ground.home, ground.own, origin_tree(ground.root))
+def make_resolver(context: ExecutionContext) -> Resolver:
+    """The resolver for a context."""
+    return Resolver(context.root, "", context.home, context.own, origin_tree(context.root))
 
 
-def _from(path: str, ground: ExecutionContext, windows: bool = False) -> str:
-    if not ground.cwd or not path or path.startswith(("~", "/", "\\") if windows else ("~", "/")):
+def _from(path: str, context: ExecutionContext, windows: bool = False) -> str:
+    if not context.cwd or not path or path.startswith(("~", "/", "\\") if windows else ("~", "/")):
         return path
-    return path if windows and path[1:2] == ":" else f"{ground.cwd.rstrip('/')}/{path}"
+    return path if windows and path[1:2] == ":" else f"{context.cwd.rstrip('/')}/{path}"

@@ -1,86 +1,68 @@
-"""The rules behind verdicts: built-in ones, a person's overrides by id, a repository's that can only
-tighten. Each rule's examples are verified when it is loaded.
+"""Loads the rules in force and describes this machine as an `ExecutionContext`.
 
-The examples of rules, tried against the rules: a rule that does not do what it says is no rule.
-
-The ground a line is judged on, as this machine is: folders, the repository, the rules in force. Looks,
-runs nothing.
+The user's rules override built-in rules by id; the rules of a trusted project can only tighten. The examples
+of each user and project rule are verified when it is loaded. Runs nothing.
 """
 
 import os
 import sys
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
 from cockpit import paths
 from cockpit.errors import SettingsInvalid
-from cockpit.safety.rules.rule import LEVEL_ORDER, CommandRule
+from cockpit.safety.findings import LEVEL_RANK
+from cockpit.safety.rules.rule import CommandRule, RuleSet, index_rules
 from cockpit.safety.values import ExecutionContext
 from cockpit.settings import file_io
 
 
-@dataclass(frozen=True, slots=True)
-class RuleSet:
-    """The rules in force. `sources` are the files they came from; `left_out` says which rules of a
-    project were not taken, and why. `by_program` finds the rules of a program."""
-
-    sources: tuple[str, ...] = ()
-    rules: tuple[CommandRule, ...] = ()
-    left_out: tuple[str, ...] = ()
-    by_program: dict[str, tuple[CommandRule, ...]] = field(default_factory=dict, compare=False, repr=False)
-
-    def of(self, program: str) -> tuple[CommandRule, ...]:
-        """The rules for `program`, the general ones behind."""
-        general = self.by_program.get("*", ())
-        return (*self.by_program.get(program, ()), *general)
-
-
 def load_rules(user: Path | None = None, project: Path | None = None) -> RuleSet:
-    """The built-in rules with those of `user` (overrides by id) and `project` (tightens only).
+    """Load the built-in rules with those of `user` (overrides by id) and `project` (can only tighten).
 
-    A file that is not there adds nothing. Raises `SettingsInvalid` naming file and line.
+    A missing file adds nothing. Raises `SettingsInvalid` naming file and line.
     """
     return _load_merged(_read_text(user), user, _read_text(project), project)
 
 
-# Read anew for every line that is judged; understood and verified anew only where the words changed.
+# The files are read for each judged line, but parsed and verified again only when their text has changed.
 @lru_cache(maxsize=32)
 def _load_merged(own: str | None, user: Path | None, theirs: str | None, project: Path | None) -> RuleSet:
     basis = load_builtin_rules()
     rules, sources, left_out = list(basis.rules), list(basis.sources), list[str]()
     if user is not None and own is not None:
-        found = _parse_rules(own, user, "user")
+        result = _parse_rules(own, user, "user")
         sources.append(str(user))
         places = {rule.id: at for at, rule in enumerate(rules)}
-        for rule in found:
+        for rule in result:
             if rule.id in places:
                 rules[places[rule.id]] = rule
             else:
                 rules.append(rule)
     if project is not None and theirs is not None:
-        found = _parse_rules(theirs, project, "project")
+        result = _parse_rules(theirs, project, "project")
         sources.append(str(project))
         present = {rule.id: rule for rule in rules}
-        for rule in found:
+        for rule in result:
             lower = present.get(rule.id)
-            if rule.level == "allow" or (lower and LEVEL_ORDER[rule.level] < LEVEL_ORDER[lower.level]):
+            if rule.level == "allow" or (lower and LEVEL_RANK[rule.level] < LEVEL_RANK[lower.level]):
                 left_out.append(
-                    f"{project}:{rule.line}: {rule.id} would loosen a rule; a project can only tighten"
+                    f"{project}:{rule.line}: {rule.id} would loosen a rule; a project can only tighten rules"
                 )
             else:
                 rules.append(rule)
     if len(sources) == len(basis.sources):
         return basis
-    made = index_rules(tuple(sources), tuple(rules), tuple(left_out))
+    created = index_rules(tuple(sources), tuple(rules), tuple(left_out))
 
-    verify_examples(made, tuple(rule for rule in rules if rule.source != "built-in"))
-    return made
+    verify_examples(created, tuple(rule for rule in rules if rule.source != "built-in"))
+    return created
 
 
 @lru_cache(maxsize=1)
 def load_builtin_rules() -> RuleSet:
-    """The rules that come with cockpit. Their examples are verified by the tests."""
+    """The built-in rules. Their examples are verified by the tests."""
     from cockpit.safety.rules import compiled_rules
 
     files = compiled_rules.list_sources()
@@ -94,17 +76,6 @@ def load_builtin_rules() -> RuleSet:
     return index_rules(tuple(f"built-in:{path.name}" for path in files), rules, ())
 
 
-def index_rules(
-    sources: tuple[str, ...], rules: tuple[CommandRule, ...], left_out: tuple[str, ...]
-) -> RuleSet:
-    """A set with its index."""
-    index: dict[str, list[CommandRule]] = {}
-    for rule in rules:
-        for program in rule.programs:
-            index.setdefault(program, []).append(rule)
-    return RuleSet(sources, rules, left_out, {name: tuple(found) for name, found in index.items()})
-
-
 def _read_text(path: Path | None) -> str | None:
     if path is None:
         return None
@@ -113,7 +84,9 @@ def _read_text(path: Path | None) -> str | None:
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsInvalid(f"{path} cannot be read: {error}", "mend it or move it away") from error
+        raise SettingsInvalid(
+            f"{path} cannot be read: {error}", "fix its permissions or encoding, or move it away"
+        ) from error
 
 
 def _parse_rules(text: str, path: Path, source: str) -> list[CommandRule]:
@@ -127,19 +100,19 @@ SANDBOXED_CONTEXT = ExecutionContext(root="/proj/ws", home="/home/dev", sandbox=
 
 
 def verify_examples(rules: RuleSet, chosen: tuple[CommandRule, ...]) -> None:
-    """Raises `SettingsInvalid` for the first example that comes out differently."""
+    """Raise `SettingsInvalid` for the first example with an unexpected verdict."""
     from cockpit.safety.engine import judge_line
 
     for rule in chosen:
-        ground = SANDBOXED_CONTEXT if rule.needs == "sandbox" else EXAMPLE_CONTEXT
-        for wanted, lines in ((True, rule.match), (False, rule.not_match)):
+        context = SANDBOXED_CONTEXT if rule.needs == "sandbox" else EXAMPLE_CONTEXT
+        for item, lines in ((True, rule.match), (False, rule.not_match)):
             for line in lines:
-                verdict = judge_line(line, "bash", ground, rules).verdict
+                verdict = judge_line(line, "bash", context, rules).verdict
                 hit = any(rule.id in part.rules for part in verdict.parts) and (
                     rule.level != "allow" or verdict.level == "allow"
                 )
-                if hit is not wanted:
-                    word = "does not match" if wanted else "matches"
+                if hit is not item:
+                    word = "does not match" if item else "matches"
                     raise SettingsInvalid(
                         f"{rule.file}:{rule.line}: the rule `{rule.id}` {word} its example {line!r}",
                         "correct the rule or the example",
@@ -147,10 +120,10 @@ def verify_examples(rules: RuleSet, chosen: tuple[CommandRule, ...]) -> None:
 
 
 def build_context(
-    root: str, cwd: str = "", held: bool = False, home: str = "", reads_git: bool = True
+    root: str, cwd: str = "", sandbox: bool = False, home: str = "", reads_git: bool = True
 ) -> ExecutionContext:
-    """The ground for `root`, a real folder. `held`: a full sandbox is there; `home` "" is the user's.
-    `reads_git` False opens none of the repository's configuration: then a reader of git asks."""
+    """The context for `root`, a real folder. `sandbox`: a full sandbox is available; `home` "" is the user's.
+    With `reads_git` False the repository's configuration is not read, so that git readers ask."""
     from cockpit.safety.bash.git import is_repository_plain
 
     return ExecutionContext(
@@ -159,17 +132,17 @@ def build_context(
         cwd=cwd,
         own=list_cockpit_folders(),
         git_is_plain=reads_git and is_repository_plain(root),
-        sandbox=held,
+        sandbox=sandbox,
         platform="windows" if sys.platform == "win32" else "posix",
     )
 
 
 def list_cockpit_folders() -> tuple[str, ...]:
-    """Where cockpit keeps its own files, as real paths."""
+    """cockpit's own folders, as real paths."""
     return tuple(os.path.realpath(folder) for folder in (paths.config(), paths.state(), paths.cache()))
 
 
 def load_active_rules(root: str, trusted: bool) -> RuleSet:
-    """The built-in rules with the person's, and those of a trusted folder. Raises `SettingsInvalid`."""
+    """The built-in rules, the user's, and those of a trusted folder. Raises `SettingsInvalid`."""
     project = Path(root) / ".cockpit" / "policy.yaml" if trusted else None
     return load_rules(paths.config() / "policy.yaml", project)

@@ -1,13 +1,8 @@
-"""A frozen value with every text in it changed by a function; what does not change is the same object.
+"""Removes keys and tokens from text before anybody sees it: known values exactly, others by pattern.
 
-Keys and tokens taken out of text before anybody sees it: known values exactly, others by their shape.
-
-Known are the secret variables of the environment and of a trusted folder's `.env` files, and the keys that
-cockpit keeps. Each is replaced by `[redacted NAME]`. What a tool read of a file for the model to edit
-loses known values only (`file_reads`). Owns no stream (`secrets_stream`) and writes nothing.
-
-Text that comes in pieces, without secrets that a cut went through: a tail that may be the beginning of
-one is held back until more comes or the stream ends.
+Known values are the secret variables of the environment and of a trusted folder's `.env` files, and the keys
+that cockpit stores. Each is replaced by `[redacted NAME]`. Text that a tool read from a file for the model to
+edit loses known values only (see `file_reads`). Writes nothing.
 """
 
 import re
@@ -32,8 +27,11 @@ TextFilter = Callable[[str], str]
 
 
 def map_texts(value: _Value, clean: TextFilter) -> _Value:
-    """`value` (text, numbers, tuples, lists, mappings, frozen dataclasses, each within the others) with
-    `clean` applied to every text, keys of mappings and the pixels of pictures aside."""
+    """`value` with `clean` applied to every text in it; unchanged parts stay the same objects.
+
+    Covers text, tuples, lists, mappings and frozen dataclasses, nested. Keys of mappings and image data are
+    left alone.
+    """
     return cast("_Value", _map_value(value, clean))
 
 
@@ -45,7 +43,7 @@ def _map_value(value: object, clean: TextFilter) -> object:
     if isinstance(value, tuple | list):
         return _map_sequence(value, clean)
     if isinstance(value, Mapping):
-        changed = {key: _map_value(one, clean) for key, one in value.items()}
+        changed = {key: _map_value(item, clean) for key, item in value.items()}
         return changed if any(changed[key] is not value[key] for key in changed) else value
     if is_dataclass(value) and not isinstance(value, type):
         return _map_dataclass(value, clean)
@@ -53,7 +51,7 @@ def _map_value(value: object, clean: TextFilter) -> object:
 
 
 def _map_sequence(value: tuple[object, ...] | list[object], clean: TextFilter) -> object:
-    changed = [_map_value(one, clean) for one in value]
+    changed = [_map_value(item, clean) for item in value]
     if all(new is old for new, old in zip(changed, value, strict=True)):
         return value
     return changed if isinstance(value, list) else tuple(changed)
@@ -72,7 +70,7 @@ def _map_dataclass(value: Any, clean: TextFilter) -> object:
 
 @cache
 def _field_names(cls: Any) -> tuple[str, ...]:
-    return tuple(one.name for one in fields(cls))
+    return tuple(field.name for field in fields(cls))
 
 
 T = TypeVar("T")
@@ -82,7 +80,7 @@ DOTENV_FILES = (".env", ".env.local", ".env.development", ".env.production", ".e
 
 
 class Redactor:
-    """The secrets of one session. `use` replaces what it knows."""
+    """The secrets of one session. `use` replaces them."""
 
     def __init__(
         self, environment: Mapping[str, str], file_reads: Literal["raw", "redacted"] = "redacted"
@@ -97,7 +95,7 @@ class Redactor:
         self.use(environment)
 
     def use(self, environment: Mapping[str, str]) -> None:
-        """Know these variables (those with secret names), and the saved keys, from now on."""
+        """Redact these variables (those with secret names) and the stored keys from now on."""
         self._own = {
             value.strip(): name
             for name, value in environment.items()
@@ -110,31 +108,31 @@ class Redactor:
         self._keys = len(known)
         values = {key: f"{name} key" for key, name in known.items() if secret_patterns.is_redactable("", key)}
         values |= self._own
-        found = {
+        secrets_found = {
             form: name for value, name in values.items() for form in secret_patterns.encoded_forms(value)
         }
-        # The longest first: one value may hold another.
-        self._names = {form: found[form] for form in sorted(found, key=len, reverse=True)}
+        # Longest first, as one value may contain another.
+        self._names = {form: secrets_found[form] for form in sorted(secrets_found, key=len, reverse=True)}
         self._searched = tuple((form, _search_bytes(form)) for form in self._names)
         self._bounds = frozenset(form[at : at + 4] for form in self._names for at in range(len(form) - 3))
 
     def spans(self, text: str) -> list[tuple[int, int, str]]:
-        """Where secrets stand in `text`, known ones and others: start, end, name; some may overlap."""
+        """Where `text` contains secrets, known or by pattern: start, end, name. They may overlap."""
         whole = _search_bytes(text)
-        found = [
+        secrets_found = [
             (match.start(), match.end(), self._names[form])
             for form, raw in self._searched
             if raw in whole
             for match in _across_lines(form).finditer(text)
         ]
-        return sorted([*found, *secret_patterns.find_secrets(text)])
+        return sorted([*secrets_found, *secret_patterns.find_secrets(text)])
 
     def text(self, text: str) -> str:
         """`text` without known values and without what looks like a secret."""
         return self._shapes(self.exact(text))
 
     def exact(self, text: str) -> str:
-        """`text` without the known values, whole, encoded, or broken over lines."""
+        """`text` without the known values, whether plain, encoded or broken across lines."""
         if self._keys != len(api_keys.known_secrets()):
             self._compile()
         if not self._searched:
@@ -142,24 +140,24 @@ class Redactor:
         whole = _search_bytes(text)
         for form, raw in self._searched:
             if raw in whole:
-                text = self._taken(text, form)
+                text = self._replace_form(text, form)
         return text
 
-    def _taken(self, text: str, form: str) -> str:
-        """`text` without `form`, also where lines were broken inside it."""
+    def _replace_form(self, text: str, form: str) -> str:
+        """`text` without `form`, also where it is broken across lines."""
         end = f"[redacted {self._names[form]}]"
         plain = text.replace(form, end)
         return _across_lines(form).sub(lambda _: end, plain) if "\n" in plain else plain
 
     def _shapes(self, text: str) -> str:
-        found = secret_patterns.find_secrets(text)
-        for start, end, kind in reversed(found):
+        secrets_found = secret_patterns.find_secrets(text)
+        for start, end, kind in reversed(secrets_found):
             text = f"{text[:start]}[redacted {kind}]{text[end:]}"
         return text
 
-    def begins(self, text: str) -> int:
-        """Where the last characters of `text` could be the beginning of a known value (4 or more of it);
-        its length where they could not. For text that comes in pieces."""
+    def partial_start(self, text: str) -> int:
+        """Where the end of `text` could be the beginning of a known value (at least 4 characters of it), or
+        the length of `text`. For streamed text."""
         if text[-4:] not in self._bounds:
             return len(text)
         longest = max(map(len, self._names), default=0)
@@ -170,12 +168,15 @@ class Redactor:
         return len(text)
 
     def value(self, value: T) -> T:
-        """A value of the protocol with every text in it as `text` makes it."""
+        """A protocol value with `text` applied to every text in it."""
         return map_texts(value, self.text)
 
     def event(self, event: Event) -> Event:
-        """An event as it may be written and shown. A result was looked at by `done`; its shapes stay, or
-        the model could not edit the source it read."""
+        """An event as it may be written and shown.
+
+        Tool results were redacted by `done`; here they only lose known values, as the model could not edit
+        source code in which patterns had been replaced.
+        """
         if not isinstance(event, ToolCallFinished):
             return self.value(event)
         return event if event.result.call in self._raw else map_texts(event, self.exact)
@@ -189,15 +190,15 @@ class Redactor:
             return done
         return _clean(done, self.exact)
 
-    def spoilt(self, changes: ChangeSet) -> str:
-        """The path of a file into which a marker of ours would be written, or nothing."""
+    def find_new_marker(self, changes: ChangeSet) -> str:
+        """The path of a file into which a redaction marker would be written, or an empty string."""
         kinds = {shape.kind for shape in secret_patterns.SECRET_PATTERNS} | set(self._names.values())
         for file in changes.files:
             before, after = file.before or b"", file.after or b""
             if b"[redacted " not in after:
                 continue
             old, new = (_markers(raw, kinds) for raw in (before, after))
-            if any(new.count(one) > old.count(one) for one in set(new)):
+            if any(new.count(item) > old.count(item) for item in set(new)):
                 return file.path
         return ""
 
@@ -209,13 +210,13 @@ def _clean(done: Done, clean: TextFilter) -> Done:
 
 
 def _across_lines(form: str) -> re.Pattern[str]:
-    """`form` with line ends anywhere inside it."""
+    """A pattern for `form` with line breaks anywhere in it."""
     letters = map(re.escape, form.replace("\r", "").replace("\n", ""))
     return re.compile(r"[\r\n]*".join(letters))
 
 
 def _search_bytes(text: str) -> bytes:
-    """`text` for searching: without its line ends. Bytes are searched several times as fast."""
+    """`text` for searching, without line breaks. Searching bytes is several times as fast."""
     return text.encode("utf-8", "surrogatepass").translate(None, b"\r\n")
 
 
@@ -224,25 +225,26 @@ def _markers(raw: bytes, kinds: set[str]) -> list[str]:
 
 
 def secrets_of(root: str, trusted: bool, ours: Mapping[str, str]) -> dict[str, str]:
-    """The variables to look for: `ours`, and those of a trusted folder's `.env` files."""
+    """The variables to redact: `ours` and those of a trusted folder's `.env` files."""
     from cockpit.settings.files import read_dotenv
 
-    found: dict[str, str] = {}
+    secrets_found: dict[str, str] = {}
     for name in DOTENV_FILES if trusted else ():
-        found |= read_dotenv(Path(root) / name)
-    return found | dict(ours)
+        secrets_found |= read_dotenv(Path(root) / name)
+    return secrets_found | dict(ours)
 
 
-# What is looked at for an open secret (characters), and the most that is ever held back.
+# How many characters are searched for an unfinished secret, and the most that is ever held back.
 LOOKBACK = 600
 MAX_HELD_BACK = 16_000
-# What was passed on is looked at once more with the next piece: a cue may begin in it.
+# Text that was already passed on is searched again with the next piece, as a secret may begin in it.
 OVERLAP = 24
 
 _CUES = "|".join(
-    re.escape(one) for one in sorted({one.cue.strip() for one in SECRET_PATTERNS}, key=len, reverse=True)
+    re.escape(item) for item in sorted({item.cue.strip() for item in SECRET_PATTERNS}, key=len, reverse=True)
 )
-# A cue and what may belong to it up to the end: no blank but around `=`, `:` and behind `Bearer`.
+# A cue and the characters that may belong to its secret. Blanks are allowed around `=` and `:` and after
+# `Bearer`.
 _OPEN = re.compile(
     rf"""(?:{_CUES})[\w-]*["']?\s{{0,3}}(?:=>|:=|[:=])?\s{{0,3}}["']?(?:bearer|basic|token)?\s?[^\s"'`,;]*\Z""",
     re.IGNORECASE,
@@ -254,39 +256,40 @@ _OPEN_PEM = re.compile(
 
 @dataclass(slots=True)
 class _OpenStream:
-    """A stream: what is held back, and the end of what was passed on."""
+    """A stream: the text held back, and the end of the text passed on."""
 
-    held: str = ""
-    said: str = ""
+    held_back: str = ""
+    passed_on: str = ""
 
 
 class RedactedStreams:
-    """The open streams of a session, by name."""
+    """The open streams of a session, by name. Text that may begin a secret is held back until more
+    arrives."""
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
         self._open: dict[tuple[str, ...], _OpenStream] = {}
 
     def feed(self, name: tuple[str, ...], piece: str) -> str:
-        """What may be passed on now, "" for nothing yet."""
+        """The text that may be passed on now, possibly empty."""
         stream = self._open.setdefault(name, _OpenStream())
-        text = stream.held + piece
-        # A cue may have begun in what was passed on: a few letters of it tell nobody anything.
-        cut = max(0, _safe_length(stream.said + text, self._redactor) - len(stream.said))
-        stream.held = text[cut:]
+        text = stream.held_back + piece
+        # The secret may have begun in text passed on earlier; a few characters of it reveal nothing.
+        cut = max(0, _safe_length(stream.passed_on + text, self._redactor) - len(stream.passed_on))
+        stream.held_back = text[cut:]
         return self._passed(stream, text[:cut])
 
     def end(self, name: tuple[str, ...]) -> str:
-        """What was held back, when nothing more comes."""
+        """The text held back, when the stream ends."""
         stream = self._open.pop(name, None)
-        return self._passed(stream, stream.held) if stream is not None else ""
+        return self._passed(stream, stream.held_back) if stream is not None else ""
 
     def _passed(self, stream: _OpenStream, text: str) -> str:
-        """`text` without its secrets, also those of which a few letters were passed on before."""
+        """`text` without its secrets, also those that began in text passed on earlier."""
         if not text:
             return ""
-        seam, whole = len(stream.said), stream.said + text
-        stream.said = whole[-OVERLAP:]
+        seam, whole = len(stream.passed_on), stream.passed_on + text
+        stream.passed_on = whole[-OVERLAP:]
         pieces, at = [], seam
         for start, end, name in self._redactor.spans(whole):
             if end <= at:
@@ -297,11 +300,11 @@ class RedactedStreams:
 
 
 def _safe_length(text: str, redactor: Redactor) -> int:
-    """How much of `text` can be passed on without cutting through a secret."""
+    """How much of `text` can be passed on without splitting a secret."""
     tail = max(0, len(text) - LOOKBACK)
-    cut = redactor.begins(text)
-    if found := _OPEN.search(text, tail):
-        cut = min(cut, found.start())
+    cut = redactor.partial_start(text)
+    if secrets_found := _OPEN.search(text, tail):
+        cut = min(cut, secrets_found.start())
     at = text.rfind("-----BEGIN ", max(0, len(text) - MAX_HELD_BACK))
     if at >= 0 and _OPEN_PEM.match(text, at):
         cut = min(cut, at)

@@ -1,4 +1,4 @@
-"""Whether a rule's pattern fits a command, a path or a destination. Pure; knows no rule and no level."""
+"""Matches the patterns of permission rules against commands, paths and destinations."""
 
 import fnmatch
 import re
@@ -13,11 +13,11 @@ BLANK = " \t\r\"'"
 
 
 def matches_words(pattern: str, argv: tuple[str | None, ...], bare: bool) -> bool:
-    """Whether a command's words have the pattern's shape: word by word, `*` at its end standing for any
-    further words. A word that is not known yet (None) fits nothing but such a `*`.
+    """Whether the words of a command match `pattern`, word by word; a final `*` stands for any further words.
+    An unknown word (None) is matched only by that `*`.
 
-    `git *` and `git:*` cover `git` alone and with anything behind it, but not `gitk`. `bare` wants the
-    program as it stands; without it `/usr/bin/git` is `git` too.
+    `git *` and `git:*` match `git` alone and with any arguments, but not `gitk`. With `bare` the program must
+    be written as in the pattern; without it `/usr/bin/git` is `git` too.
     """
     if not argv:
         return False
@@ -31,12 +31,12 @@ def matches_words(pattern: str, argv: tuple[str | None, ...], bare: bool) -> boo
     if len(words) != len(shape):
         return False
     return all(
-        word is not None and fnmatch.fnmatchcase(word, one) for word, one in zip(words, shape, strict=True)
+        word is not None and fnmatch.fnmatchcase(word, item) for word, item in zip(words, shape, strict=True)
     )
 
 
 def matches_command(pattern: str, command: str) -> bool:
-    """The same on text, for deny and ask rules alone."""
+    """Match a command's text, for deny and ask rules only."""
     if pattern.endswith(":*"):
         pattern = f"{pattern[:-2]} *"
     if pattern.endswith(" *") and command == pattern[:-2]:
@@ -45,9 +45,9 @@ def matches_command(pattern: str, command: str) -> bool:
 
 
 def split_commands(line: str) -> list[str]:
-    """What may be a command in `line`, read coarsely: too many rather than too few."""
-    found = (LEADING_ASSIGNMENTS.sub("", piece.strip(BLANK)) for piece in OPERATORS.split(line))
-    return [" ".join(piece.split()) for piece in found if piece.strip(BLANK)]
+    """The texts in `line` that may be commands: rather too many than too few."""
+    result = (LEADING_ASSIGNMENTS.sub("", piece.strip(BLANK)) for piece in OPERATORS.split(line))
+    return [" ".join(piece.split()) for piece in result if piece.strip(BLANK)]
 
 
 def matches_destination(pattern: str, destination: str) -> bool:
@@ -55,7 +55,8 @@ def matches_destination(pattern: str, destination: str) -> bool:
 
 
 def matches_path(pattern: str, path: str, root: str) -> bool:
-    """`~/x`, `//absolute`, `/absolute` or relative to the root; `**` crosses folders."""
+    """Whether `path` matches `~/x`, `//absolute`, `/absolute` or a path relative to the root; `**` crosses
+    folders."""
     if pattern.startswith("~/"):
         pattern = str(Path.home()) + pattern[1:]
     elif pattern.startswith("//"):
@@ -66,16 +67,16 @@ def matches_path(pattern: str, path: str, root: str) -> bool:
 
 
 def restricts_path(pattern: str, path: str, root: str) -> bool:
-    """The same for what forbids: a worktree is the tree it was made from. So a pattern holds for the file in
-    either of them, seen from either of them (docs/adr/0023)."""
+    """Whether a restriction covers `path`. In a worktree it covers the same file in the tree that the
+    worktree was made from as well, seen from either (docs/adr/0023)."""
     paths = dict.fromkeys((path, origin_path(path)))
     roots = dict.fromkeys((root, origin_path(root)))
-    return any(matches_path(pattern, one, base) for one in paths for base in roots)
+    return any(matches_path(pattern, path, base) for path in paths for base in roots)
 
 
 @cache
 def _glob(pattern: str) -> re.Pattern[str]:
-    """`**` crosses folders, `*` and `?` do not; a bare folder covers what is below it."""
+    """`**` crosses folders, `*` and `?` do not; a bare folder covers everything below it."""
     out: list[str] = []
     at = 0
     while at < len(pattern):

@@ -1,8 +1,8 @@
-"""What a secret looks like: tokens by their shape, and the forms one known value may take.
+"""Patterns of secrets, and the encoded forms of a known value.
 
-Each shape begins with a cue, a fixed word that is looked for first: text without cues costs a few
-substring searches. Shapes are narrow on purpose: ordinary source text must pass unchanged
-(tests/safety/test_redaction.py runs over this repository).
+Each pattern begins with a cue, a fixed text that is searched for first, so that text without cues costs a few
+substring searches. Patterns are narrow on purpose: ordinary source text must pass unchanged
+(tests/safety/test_redaction.py checks this repository).
 """
 
 import base64
@@ -12,18 +12,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import quote, quote_plus
 
-# A shorter value is a word like `true`: taking it out would garble everything.
+# A shorter value is a word like `true`: removing it would garble ordinary text.
 MIN_LENGTH = 8
 MIN_ENCODED_LENGTH = 12
-# Ends of variable names whose value is a place, not a secret.
+# Suffixes of variable names whose value is a path, not a secret.
 PATH_SUFFIXES = ("_SOCK", "_FILE", "_PATH", "_DIR", "_HOME", "_URL_BASE")
 START = r"(?<![A-Za-z0-9_-])"
 
 
 @dataclass(frozen=True, slots=True)
 class SecretPattern:
-    """A kind of secret. `cue` begins it (in small letters where `any_case`); group 1, where there is one,
-    is what is secret in it. `check` looks closer at that."""
+    """A kind of secret. It begins with `cue` (lower case where `any_case`); group 1, if present, is the
+    secret part. With `checked` that part must also look generated."""
 
     kind: str
     cue: str
@@ -44,7 +44,7 @@ _ASSIGNS = r"""(?:[_-]?[A-Za-z0-9]{0,12}){0,2}["']?\s{0,3}(?:=|:|=>|:=)\s{0,3}""
 
 
 def _assignment_pattern(word: str) -> SecretPattern:
-    """`word=VALUE`, `"word": "VALUE"`: only a value that looks made by a machine."""
+    """`word=VALUE` or `"word": "VALUE"`, if the value looks generated."""
     cue = word.lower()
     return SecretPattern(
         "assigned secret", cue, re.compile(re.escape(word) + _ASSIGNS + _VALUE, re.IGNORECASE), True, True
@@ -112,16 +112,16 @@ CUES = tuple((shape, shape.cue.encode()) for shape in SECRET_PATTERNS)
 
 
 def find_secrets(text: str) -> list[tuple[int, int, str]]:
-    """Where `text` holds what looks like a secret: start, end, kind; in order, none over another."""
-    found: list[tuple[int, int, str]] = []
-    # Bytes are searched several times as fast as wide text; a `?` a letter keeps every place.
+    """The secrets in `text` as (start, end, kind), in order and without overlaps."""
+    matches: list[tuple[int, int, str]] = []
+    # Searching bytes is several times as fast; replacing each wide character by `?` keeps all positions.
     raw = text.encode("ascii", "replace")
     lowered = raw.lower()
     for shape, cue in CUES:
         hay = lowered if shape.any_case else raw
         if (at := hay.find(cue)) >= 0:
-            found += _find_matches(shape, text, hay, at)
-    return _drop_overlaps(found) if found else found
+            matches += _find_matches(shape, text, hay, at)
+    return _drop_overlaps(matches) if matches else matches
 
 
 def _find_matches(shape: SecretPattern, text: str, hay: bytes, at: int) -> Iterator[tuple[int, int, str]]:
@@ -131,7 +131,7 @@ def _find_matches(shape: SecretPattern, text: str, hay: bytes, at: int) -> Itera
         if match is None:
             at = hay.find(cue, at + 1)
             continue
-        group = next((one for one in range(1, match.re.groups + 1) if match[one] is not None), 0)
+        group = next((number for number in range(1, match.re.groups + 1) if match[number] is not None), 0)
         start, end = match.span(group)
         if not shape.checked or _looks_generated(text[start:end]):
             yield start, end, shape.kind
@@ -139,44 +139,44 @@ def _find_matches(shape: SecretPattern, text: str, hay: bytes, at: int) -> Itera
 
 
 def _looks_generated(value: str) -> bool:
-    """Whether a machine made it: letters and digits mixed, no path, no name of code, no version."""
-    letters = sum(one.isalpha() for one in value)
-    digits = sum(one.isdigit() for one in value)
+    """Whether it mixes letters and digits and is not a path, an identifier or a version."""
+    letters = sum(item.isalpha() for item in value)
+    digits = sum(item.isdigit() for item in value)
     if not letters or digits < 2 or letters + digits < 8:
         return False
     if "/" in value and (len(value) < 24 or value.startswith(("/", "./", "../", "~", "http"))):
         return False
-    # `two_words_2`, `a.b.c1`, `some-thing-2`: words of people, however many.
+    # Words written by people: `two_words_2`, `a.b.c1`, `some-thing-2`.
     pieces = re.split(r"[_.:-]", value)
-    if len(pieces) > 1 and all(one.isalpha() or one.isdigit() or len(one) < 4 for one in pieces):
+    if len(pieces) > 1 and all(piece.isalpha() or piece.isdigit() or len(piece) < 4 for piece in pieces):
         return False
     return len(set(value)) >= 6
 
 
-def _drop_overlaps(found: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
-    kept: list[tuple[int, int, str]] = []
-    for start, end, kind in sorted(found, key=lambda one: (one[0], -one[1])):
-        if not kept or start >= kept[-1][1]:
-            kept.append((start, end, kind))
-    return kept
+def _drop_overlaps(matches: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+    separate: list[tuple[int, int, str]] = []
+    for start, end, kind in sorted(matches, key=lambda finding: (finding[0], -finding[1])):
+        if not separate or start >= separate[-1][1]:
+            separate.append((start, end, kind))
+    return separate
 
 
 def is_redactable(name: str, value: str) -> bool:
-    """Whether a variable's value can be taken out wherever it stands without garbling ordinary text."""
+    """Whether a variable's value can be removed wherever it occurs without garbling ordinary text."""
     if len(value) < MIN_LENGTH or name.upper().endswith(PATH_SUFFIXES):
         return False
-    # One small word (`postgres`, `disabled`) or a number stands in too much text.
+    # A short lower-case word (`postgres`, `disabled`) or a number occurs in too much text.
     return not ((value.isalpha() and value.islower() and len(value) < 12) or value.isdigit())
 
 
 def encoded_forms(value: str) -> tuple[str, ...]:
-    """`value` and what it looks like encoded: base64 at each offset, hex, in a URL, in JSON."""
+    """`value` and its encodings: base64 at each offset, hex, URL-encoded, JSON."""
     raw = value.encode("utf-8", "surrogateescape")
-    found = [value, quote(value, safe=""), quote_plus(value), json.dumps(value)[1:-1]]
+    matches = [value, quote(value, safe=""), quote_plus(value), json.dumps(value)[1:-1]]
     encoded = [raw.hex(), raw.hex().upper()]
     for shift in range(3):
         whole = base64.b64encode(b"\0" * shift + raw).decode()
         piece = whole[(shift * 8 + 5) // 6 : (shift + len(raw)) * 8 // 6]
         encoded += [piece, piece.replace("+", "-").replace("/", "_")]
-    found += [one for one in encoded if len(one) >= MIN_ENCODED_LENGTH]
-    return tuple(dict.fromkeys(found))
+    matches += [form for form in encoded if len(form) >= MIN_ENCODED_LENGTH]
+    return tuple(dict.fromkeys(matches))

@@ -1,4 +1,4 @@
-"""The browser's way back: it takes the answer to this login, and no other."""
+"""The callback page takes the answer to its own login and no other."""
 
 import asyncio
 
@@ -63,7 +63,7 @@ async def test_a_port_that_is_taken_is_named() -> None:
     taken.close()
 
 
-async def test_a_caller_who_says_nothing_holds_up_nobody() -> None:
+async def test_a_caller_who_says_nothing_holds_up_no_one() -> None:
     async with open_callback(0) as callback:
         callback.expect("s1")
         _, silent = await asyncio.open_connection("127.0.0.1", callback.port)

@@ -1,4 +1,4 @@
-"""Logging in: against a real authorization server, by browser and by hand, now and after a restart."""
+"""Logging in against a real authorization server: by browser, by hand, and after a restart."""
 
 import asyncio
 import json
@@ -46,7 +46,7 @@ async def test_the_code_is_bound_by_pkce_and_the_token_to_this_resource() -> Non
         assert page["resource"] == token["resource"] == f"{made.base}/mcp"
 
 
-async def test_without_a_person_a_login_is_asked_for_and_nothing_is_registered() -> None:
+async def test_without_a_user_a_login_is_asked_for_and_nothing_is_registered() -> None:
     async with authority() as made:
         with pytest.raises(oauth.OAuthLoginNeeded, match="cockpit mcp login guarded"):
             await asked(made.server())
@@ -136,7 +136,7 @@ async def test_the_body_of_a_refused_token_is_not_repeated() -> None:
 async def test_a_code_is_never_sent_without_https() -> None:
     async with authority() as made:
         made.elsewhere = "http://tokens.example/token"
-        with pytest.raises(oauth.LoginFailed, match=r"without https to tokens\.example"):
+        with pytest.raises(oauth.LoginFailed, match=r"to tokens\.example without https"):
             await oauth.login(made.server(), Browser())
 
 
@@ -162,7 +162,7 @@ async def test_redaction_knows_what_a_login_brought() -> None:
         assert Redactor({}).text(f"it was {token} then") == "it was [redacted guarded login key] then"
 
 
-async def test_a_client_of_its_own_right_needs_nobody_and_goes_where_it_was_told() -> None:
+async def test_a_client_of_its_own_right_needs_no_one_and_goes_where_it_was_told() -> None:
     async with authority() as made:
         secret: dict[str, str] = {"clientId": "robot", "clientSecret": "sssh-12345678"}
         entry = {"grant": "client_credentials", **secret, "issuer": made.base}

@@ -85,7 +85,7 @@ async def _check_servers(root: str, servers: tuple[McpServer, ...], as_json: boo
 def show_server(args: argparse.Namespace) -> int:
     """Show a server's configuration without starting anything."""
     where, server = resolve_project(args), find_server(args)
-    standing = open_pins(where.root).standing(server)
+    standing = open_pins(where.root).status(server)
     agreed = "may start" if standing.allowed else f"does not start: {standing.reason}"
     rows = {
         "name": server.name,
@@ -113,7 +113,7 @@ def list_tools(args: argparse.Namespace) -> int:
 
 async def _list_tools(root: str, server: McpServer, as_json: bool) -> int:
     async with _start_servers(root, (server,)) as running:
-        offer, row = running.life(server.name).offer, running.rows()[0]
+        offer, row = running.supervisor(server.name).offer, running.rows()[0]
     if row.state != "ready":
         raise CockpitError(f"{server.name}: {row.state}: {row.reason}", _suggest_command(row))
     changed = row.changed or {}
@@ -153,7 +153,7 @@ def approve_server(args: argparse.Namespace) -> int:
     """Show what would be approved, ask, and store the approval; then the same for tools that changed."""
     where, server = resolve_project(args), find_server(args)
     pins = open_pins(where.root)
-    standing = pins.standing(server)
+    standing = pins.status(server)
     if not standing.allowed:
         print(f"{server.name}: {clean(describe_target(server))}")
         print(clean(standing.reason))
@@ -167,7 +167,7 @@ def approve_server(args: argparse.Namespace) -> int:
 
 async def _approve_tools(root: str, server: McpServer, yes: bool) -> int:
     async with _start_servers(root, (server,)) as running:
-        life, row = running.life(server.name), running.rows()[0]
+        life, row = running.supervisor(server.name), running.rows()[0]
         if row.state != "ready":
             raise CockpitError(f"{server.name}: {row.state}: {row.reason}", _suggest_command(row))
         for name, what in (row.changed or {}).items():

@@ -243,7 +243,7 @@ async def _run_tool(
 def _marker_problem(agent: Agent, preview: Preview | None) -> str:
     """Why these changes must not be written: they would put our own marker where a secret stands."""
     changes = preview.changes if preview is not None else None
-    path = agent.host.redactor.spoilt(changes) if changes is not None else ""
+    path = agent.host.redactor.find_new_marker(changes) if changes is not None else ""
     if not path:
         return ""
     return (

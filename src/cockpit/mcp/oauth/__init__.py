@@ -1,7 +1,7 @@
-"""Logging in to other people's MCP servers (docs/mcp-login.md). Knows nothing of sessions.
+"""OAuth login to MCP servers (docs/mcp-login.md). Knows nothing of sessions.
 
-`login` and `logout` are what a person does, `auth_for` what a connection sends its requests through.
-Imports the SDK only when one of them is called.
+Start at `login`: `login` and `logout` are the user's actions, `auth_for` authorizes a connection's requests.
+The SDK is imported when one of them is called.
 """
 
 from cockpit.mcp.oauth.config import LoginFailed as LoginFailed

@@ -1,7 +1,7 @@
-"""The browser's way back from a login: one page on the loopback that takes one answer.
+"""The local page to which the browser returns after a login.
 
-An answer is an address with `code` and `state`, whether the browser calls it or a person pastes it. What
-does not carry the state of this login is turned away and changes nothing.
+An answer is an address with `code` and `state`, called by the browser or pasted by the user. An answer
+without the state of this login is rejected and changes nothing.
 """
 
 import asyncio
@@ -17,14 +17,14 @@ CALLBACK_PATH = "/callback"
 MAX_REQUEST = 16_384
 REQUEST_SECONDS = 10.0
 PAGE = "<!doctype html><meta charset=utf-8><title>cockpit</title><p>{}</p>"
-LOGGED_IN_TEXT = "You are logged in. This page can be closed; cockpit goes on."
-REFUSED_TEXT = "The login was refused. This page can be closed; cockpit says more."
-UNEXPECTED = "This is no answer to the login that cockpit waits for."
+LOGGED_IN_TEXT = "You are logged in. You can close this page and return to cockpit."
+REFUSED_TEXT = "The login was refused. You can close this page; see cockpit for details."
+UNEXPECTED = "This is not an answer to the login that cockpit waits for."
 
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationAnswer:
-    """What an authorization server sent back: a `code`, or an `error` in words."""
+    """The answer of an authorization server: a `code`, or an `error` text."""
 
     code: str
     state: str
@@ -33,20 +33,20 @@ class AuthorizationAnswer:
 
 
 def parse_answer(address: str, state: str) -> AuthorizationAnswer | None:
-    """What `address` says to the login with `state`; None where it belongs to another, or to none."""
+    """The answer in `address` to the login with `state`, None if it belongs to another login."""
     try:
         query = parse_qs(urlsplit(address).query)
     except ValueError:
         return None
-    found = {name: values[0] for name, values in query.items()}
-    if found.get("state") != state or not ("code" in found or "error" in found):
+    result = {name: values[0] for name, values in query.items()}
+    if result.get("state") != state or not ("code" in result or "error" in result):
         return None
-    said = clean(found.get("error_description") or found.get("error", ""))[:200]
-    return AuthorizationAnswer(found.get("code", ""), state, found.get("iss"), said)
+    text = clean(result.get("error_description") or result.get("error", ""))[:200]
+    return AuthorizationAnswer(result.get("code", ""), state, result.get("iss"), text)
 
 
 class CallbackServer:
-    """The page that waits. `port` is what it listens on, `address` where the browser is sent."""
+    """Serves the page. `port` is where it listens, `address` where the browser is sent."""
 
     def __init__(self, port: int) -> None:
         self.port = port
@@ -58,23 +58,23 @@ class CallbackServer:
         return f"http://localhost:{self.port}{CALLBACK_PATH}"
 
     def expect(self, state: str) -> None:
-        """Take answers to the login with `state` from now on, and to no other."""
+        """Accept answers to the login with `state` only, from now on."""
         self._state = state
         self._answered = asyncio.get_running_loop().create_future()
 
     async def answer(self) -> AuthorizationAnswer:
-        """What the browser came back with."""
+        """Wait for the browser's answer."""
         return await asyncio.shield(self._answered)
 
     def take(self, address: str) -> AuthorizationAnswer | None:
-        """The answer in `address`, if it is this login's."""
-        found = parse_answer(address, self._state) if self._state else None
-        if found is not None and not self._answered.done():
-            self._answered.set_result(found)
-        return found
+        """Take the answer in `address`, if it belongs to this login."""
+        result = parse_answer(address, self._state) if self._state else None
+        if result is not None and not self._answered.done():
+            self._answered.set_result(result)
+        return result
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One request of a browser."""
+        """Handle one request of a browser."""
         try:
             async with asyncio.timeout(REQUEST_SECONDS):
                 head = await reader.readuntil(b"\r\n\r\n")
@@ -101,23 +101,25 @@ class CallbackServer:
 
     def _reply(self, head: str) -> tuple[str, str]:
         first, *fields = head.split("\r\n")
-        host = next((one.partition(":")[2].strip() for one in fields if one.lower().startswith("host:")), "")
-        # A page of the web that was led here by a name of its own is told nothing.
+        host = next(
+            (field.partition(":")[2].strip() for field in fields if field.lower().startswith("host:")), ""
+        )
+        # A web page that reaches this server under another host name (DNS rebinding) is rejected.
         if host not in (f"localhost:{self.port}", f"127.0.0.1:{self.port}", f"[::1]:{self.port}"):
             return "421 Misdirected Request", UNEXPECTED
         method, _, rest = first.partition(" ")
         target = rest.partition(" ")[0]
         if method != "GET" or urlsplit(target).path != CALLBACK_PATH:
             return "404 Not Found", UNEXPECTED
-        found = self.take(target)
-        if found is None:
+        result = self.take(target)
+        if result is None:
             return "400 Bad Request", UNEXPECTED
-        return "200 OK", REFUSED_TEXT if found.error or not found.code else LOGGED_IN_TEXT
+        return "200 OK", REFUSED_TEXT if result.error or not result.code else LOGGED_IN_TEXT
 
 
 @asynccontextmanager
 async def open_callback(port: int) -> AsyncIterator[CallbackServer]:
-    """The page, on `port` (0 takes any that is free). Raises `LoginFailed` where it is taken."""
+    """Serve the page on `port` (0 takes a free port). Raises `LoginFailed` if the port is taken."""
     callback = CallbackServer(port)
     servers: list[asyncio.Server] = []
     try:
@@ -134,8 +136,8 @@ async def open_callback(port: int) -> AsyncIterator[CallbackServer]:
         if servers:
             raise
         raise LoginFailed(
-            f"port {port}, on which the browser would come back, is taken: {error.strerror}",
-            "end what listens there, or change `oauth.callbackPort`",
+            f"port {port} for the browser's return is already in use: {error.strerror}",
+            "stop the program that uses it, or change `oauth.callbackPort`",
         ) from error
     finally:
         for server in servers:

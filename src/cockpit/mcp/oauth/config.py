@@ -1,4 +1,4 @@
-"""What a server's entry says about logging in (`oauth` in `.mcp.json`), and how a login can fail."""
+"""The `oauth` table of a server's entry in `.mcp.json`, and the failures of a login."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,21 +31,21 @@ CONFIG_KEYS = {
 
 
 class LoginFailed(CockpitError):
-    """A login did not come about. The message holds no token."""
+    """A login failed. The message contains no token."""
 
 
 class OAuthLoginNeeded(CockpitError):
-    """A server wants a login, and nobody is there to give it."""
+    """A server requires a login, and there is no user to log in."""
 
 
 @dataclass(frozen=True, slots=True)
 class OAuthConfig:
     """How to log in to one server.
 
-    `grant`: `code` is a person in a browser; the others need nobody and name the `issuer` that their
-    secret may go to. `port` 0 takes any free port for the browser's way back. `metadata_url` is a client
-    id metadata document. `assertion` is a token that somebody else made (a workload's, an identity
-    provider's), `assertion_file` where a fresh one lies.
+    With the `grant` `code` the user logs in with a browser; the other grants need no user and name the
+    `issuer` that may receive their secret. `port` 0 takes any free port for the browser's return.
+    `metadata_url` is a client ID metadata document. `assertion` is a token made by others (a workload or
+    identity provider), `assertion_file` a file with a current one.
     """
 
     grant: Grant = "code"
@@ -65,65 +65,67 @@ class OAuthConfig:
     idp_client_secret: str = ""
 
     def secrets(self) -> tuple[str, ...]:
-        """What redaction must know."""
+        """The values that must be redacted."""
         return (self.client_secret, self.private_key, self.assertion, self.idp_client_secret)
 
 
 def is_secure_url(url: str) -> bool:
-    """Whether a secret may be sent to `url`: over https, or to this very machine."""
-    found = urlsplit(url)
-    return found.scheme == "https" or (found.scheme == "http" and found.hostname in LOOPBACK)
+    """Whether a secret may be sent to `url`: over https, or to this machine."""
+    result = urlsplit(url)
+    return result.scheme == "https" or (result.scheme == "http" and result.hostname in LOOPBACK)
 
 
 def parse_config(name: str, table: Mapping[str, Json]) -> OAuthConfig:
-    """The `oauth` table of the server `name`. Raises `LoginFailed`, naming the key that is wrong."""
+    """Parse the `oauth` table of the server `name`. Raises `LoginFailed` naming the wrong key."""
     texts: dict[str, str] = {}
     for key, own in CONFIG_KEYS.items():
         value = table.get(key, table.get(own, ""))
         if not isinstance(value, str):
-            raise _invalid_value(name, key, "a text in quotes")
+            raise _invalid_value(name, key, "a text")
         texts[own] = value
-    given, named = texts.pop("grant") or "code", texts.pop("method")
-    grant = next((one for one in GRANTS if one == given), None)
+    grant_name, method_name = texts.pop("grant") or "code", texts.pop("method")
+    grant = next((grant for grant in GRANTS if grant == grant_name), None)
     if grant is None:
         raise _invalid_value(name, "grant", f"one of {', '.join(GRANTS)}")
-    method: AuthMethod | Literal[""] = next((one for one in METHODS if one == named), "")
-    if named and not method:
+    method: AuthMethod | Literal[""] = next((method for method in METHODS if method == method_name), "")
+    if method_name and not method:
         raise _invalid_value(name, "tokenEndpointAuthMethod", f"one of {', '.join(METHODS)}")
     algorithm = texts.pop("algorithm") or "ES256"
     port, scopes = _parse_port(name, table), _parse_scopes(name, table)
-    wanted = OAuthConfig(grant, method=method, port=port, scopes=scopes, algorithm=algorithm, **texts)
-    return _check_config(name, wanted)
+    config = OAuthConfig(grant, method=method, port=port, scopes=scopes, algorithm=algorithm, **texts)
+    return _check_config(name, config)
 
 
-def _check_config(name: str, wanted: OAuthConfig) -> OAuthConfig:
-    if wanted.metadata_url and not wanted.metadata_url.startswith("https://"):
-        raise _invalid_value(name, "clientMetadataUrl", "an address with https and a path")
-    if wanted.grant == "code":
-        return wanted
-    # Without it the server itself would say who gets the secret.
-    needed = {"clientId": wanted.client_id, "issuer": wanted.issuer}
-    match wanted.grant:
+def _check_config(name: str, config: OAuthConfig) -> OAuthConfig:
+    if config.metadata_url and not config.metadata_url.startswith("https://"):
+        raise _invalid_value(name, "clientMetadataUrl", "an https address with a path")
+    if config.grant == "code":
+        return config
+    # Otherwise the server itself would decide who gets the secret.
+    needed = {"clientId": config.client_id, "issuer": config.issuer}
+    match config.grant:
         case "client_credentials":
-            needed["clientSecret` or `privateKey"] = wanted.client_secret or wanted.private_key
+            needed["clientSecret` or `privateKey"] = config.client_secret or config.private_key
         case "jwt_bearer":
-            needed["assertion` or `assertionFile"] = wanted.assertion or wanted.assertion_file
+            needed["assertion` or `assertionFile"] = config.assertion or config.assertion_file
         case "enterprise":
-            needed["assertion` or `assertionFile"] = wanted.assertion or wanted.assertion_file
-            needed["idpTokenEndpoint"] = wanted.idp_endpoint
-            needed["idpClientId"] = wanted.idp_client_id
-            if wanted.idp_endpoint and not is_secure_url(wanted.idp_endpoint):
-                raise _invalid_value(name, "idpTokenEndpoint", "an address with https")
+            needed["assertion` or `assertionFile"] = config.assertion or config.assertion_file
+            needed["idpTokenEndpoint"] = config.idp_endpoint
+            needed["idpClientId"] = config.idp_client_id
+            if config.idp_endpoint and not is_secure_url(config.idp_endpoint):
+                raise _invalid_value(name, "idpTokenEndpoint", "an https address")
     for key, value in needed.items():
         if not value:
-            raise LoginFailed(f"MCP server {name}: `oauth.{key}` is missing", f"{wanted.grant} needs it")
-    return wanted
+            raise LoginFailed(
+                f"MCP server {name}: `oauth.{key}` is missing", f"the grant {config.grant} requires it"
+            )
+    return config
 
 
 def _parse_port(name: str, table: Mapping[str, Json]) -> int:
     port = table.get("callbackPort", table.get("callback_port", 0))
     if not isinstance(port, int) or isinstance(port, bool) or not 0 <= port < 65536:
-        raise _invalid_value(name, "callbackPort", "a port, 1 to 65535")
+        raise _invalid_value(name, "callbackPort", "a port number from 1 to 65535")
     return port
 
 
@@ -131,9 +133,9 @@ def _parse_scopes(name: str, table: Mapping[str, Json]) -> tuple[str, ...]:
     scopes = table.get("scopes", table.get("scope", []))
     if isinstance(scopes, str):
         return tuple(scopes.split())
-    if not isinstance(scopes, list) or not all(isinstance(one, str) for one in scopes):
+    if not isinstance(scopes, list) or not all(isinstance(scope, str) for scope in scopes):
         raise _invalid_value(name, "scopes", "a list of texts")
-    return tuple(str(one) for one in scopes)
+    return tuple(str(scope) for scope in scopes)
 
 
 def _invalid_value(name: str, key: str, words: str) -> LoginFailed:

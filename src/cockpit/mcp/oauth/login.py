@@ -1,4 +1,4 @@
-"""Logging in and out of a server, and what its connection sends its requests through."""
+"""Log in to a server, log out, and authorize the requests of a connection."""
 
 import asyncio
 import logging
@@ -17,7 +17,7 @@ from cockpit.settings import api_keys
 if TYPE_CHECKING:
     from cockpit.mcp.oauth.provider import OAuthLogin
 
-# The handshake of every server there is; who wants a login says so before reading it.
+# The handshake of every server. A server that requires a login says so before reading it.
 INITIALIZE_REQUEST = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -33,19 +33,18 @@ REQUEST_HEADERS = {"Accept": "application/json, text/event-stream", "MCP-Protoco
 
 @dataclass(frozen=True, slots=True)
 class LoginResult:
-    """How a login ended: `place` is where it is kept, "" where the server wants none."""
+    """The result of a login: `place` is where it is stored, "" if the server requires none."""
 
     place: str
     scopes: tuple[str, ...] = ()
 
 
 def auth_for(server: McpServer, person: LoginPrompt | None = None) -> "OAuthLogin | None":
-    """What the requests to `server` pass, as the `auth` of an `httpx2.AsyncClient`; None where its headers
-    authorize already, or it is no server on the network.
+    """The `auth` of an `httpx2.AsyncClient` for `server`; None if its headers already authorize or it is not
+    on the network.
 
-    Without a `person` a missing login raises `LoginNeeded` out of the request; the SDK's transport may
-    swallow that, so `problem` of what is returned tells it too. Raises `LoginFailed` for an entry that
-    cannot be read.
+    Without a `person` a missing login raises `OAuthLoginNeeded` from the request. As the SDK may swallow
+    that, it is also stored in `problem`. Raises `LoginFailed` for an invalid entry.
     """
     if not server.url or any(name.lower() == "authorization" for name in server.headers):
         return None
@@ -56,44 +55,46 @@ def auth_for(server: McpServer, person: LoginPrompt | None = None) -> "OAuthLogi
 
 
 async def login(server: McpServer, person: LoginPrompt) -> LoginResult:
-    """Log in anew, asking `person` where the server wants one. Raises `LoginFailed`."""
+    """Log in again, asking `person` if the server requires it. Raises `LoginFailed`."""
     from cockpit.mcp.oauth.provider import OAuthLogin
 
     if not server.url:
-        raise LoginFailed(f"{server.name} is started here, it has no login", "give it a key by `env`")
+        raise LoginFailed(
+            f"{server.name} is started by cockpit and has no login", "configure its key with `env`"
+        )
     silence_auth_log()
-    wanted = parse_config(server.name, server.oauth)
+    config = parse_config(server.name, server.oauth)
     shelf = TokenStore(server.name, server.url)
-    kept = await asyncio.to_thread(shelf.load)
-    # The old tokens would hide that a login is wanted; the registered client is still good.
-    await asyncio.to_thread(shelf.save, StoredLogin(client=kept.client, more=kept.more))
-    async with open_callback(wanted.port or await _free_port(_registered_port(kept))) as callback:
-        auth = OAuthLogin(server.name, server.url, wanted, person, callback)
+    stored = await asyncio.to_thread(shelf.load)
+    # The old tokens would hide that a login is required; the registered client remains valid.
+    await asyncio.to_thread(shelf.save, StoredLogin(client=stored.client, more=stored.more))
+    async with open_callback(config.port or await _free_port(_registered_port(stored))) as callback:
+        auth = OAuthLogin(server.name, server.url, config, person, callback)
         await _send_initialize(server, auth)
-    kept = await asyncio.to_thread(shelf.load)
-    if not kept.tokens:
+    stored = await asyncio.to_thread(shelf.load)
+    if not stored.tokens:
         await asyncio.to_thread(shelf.forget)
         return LoginResult("")
-    scope = kept.tokens.get("scope")
+    scope = stored.tokens.get("scope")
     place = "keyring" if await asyncio.to_thread(api_keys.read_keyring, f"mcp:{shelf.file.stem}") else ""
     return LoginResult(place or str(shelf.file), tuple(scope.split()) if isinstance(scope, str) else ())
 
 
 async def logout(server: McpServer) -> bool:
-    """Forget the login, and ask the server to as well; whether there was one."""
+    """Delete the stored login and revoke it at the server. Returns whether there was one."""
     shelf = TokenStore(server.name, server.url)
-    kept = await asyncio.to_thread(shelf.load)
-    await _revoke_tokens(kept)
+    stored = await asyncio.to_thread(shelf.load)
+    await _revoke_tokens(stored)
     return await asyncio.to_thread(shelf.forget)
 
 
 def is_logged_in(server: McpServer) -> bool:
-    """Whether a login of `server` is kept. Looks at its file alone."""
+    """Whether a login of `server` is stored. Only checks its file."""
     return bool(server.url) and TokenStore(server.name, server.url).file.exists()
 
 
 def silence_auth_log() -> None:
-    """The SDK's log of a failed login holds bodies of answers: it goes nowhere, least of all on a screen."""
+    """Discard the SDK's log of a failed login, as it contains response bodies."""
     log = logging.getLogger("mcp.client.auth")
     log.propagate = False
     if not log.handlers:
@@ -110,21 +111,21 @@ async def _send_initialize(server: McpServer, auth: "OAuthLogin") -> None:
         ):
             status = response.status_code
     except httpx2.HTTPError as error:
-        raise LoginFailed(f"{server.name} cannot be reached: {error}", "look at its url") from error
+        raise LoginFailed(f"{server.name} cannot be reached: {error}", "check its url") from error
     if status in (401, 403):
-        raise LoginFailed(f"{server.name} still says HTTP {status} after the login", "log in again")
+        raise LoginFailed(f"{server.name} still answers HTTP {status} after the login", "log in again")
 
 
-async def _revoke_tokens(kept: StoredLogin) -> None:
-    """RFC 7009, where the server has it. One that does not answer keeps nobody from logging out."""
+async def _revoke_tokens(stored: StoredLogin) -> None:
+    """Revoke the tokens (RFC 7009) if the server supports it. A failure does not prevent logging out."""
     import httpx2
 
-    endpoint, token = kept.metadata.get("revocation_endpoint"), None
+    endpoint, token = stored.metadata.get("revocation_endpoint"), None
     for name in ("refresh_token", "access_token"):
-        token = token or kept.tokens.get(name)
+        token = token or stored.tokens.get(name)
     if not isinstance(endpoint, str) or not is_secure_url(endpoint) or not isinstance(token, str):
         return
-    body = {"token": token, "client_id": str(kept.client.get("client_id") or "")}
+    body = {"token": token, "client_id": str(stored.client.get("client_id") or "")}
     try:
         async with httpx2.AsyncClient(timeout=5) as client:
             await client.post(endpoint, data=body)
@@ -132,9 +133,9 @@ async def _revoke_tokens(kept: StoredLogin) -> None:
         return
 
 
-def _registered_port(kept: StoredLogin) -> int:
-    """The port of the way back that this client was registered with; 0 for none."""
-    uris = kept.client.get("redirect_uris")
+def _registered_port(stored: StoredLogin) -> int:
+    """The callback port this client was registered with, 0 if there is none."""
+    uris = stored.client.get("redirect_uris")
     for uri in uris if isinstance(uris, list) else ():
         try:
             return urlsplit(str(uri)).port or 0
@@ -144,7 +145,7 @@ def _registered_port(kept: StoredLogin) -> int:
 
 
 async def _free_port(port: int) -> int:
-    """`port` while nobody listens there, else 0."""
+    """`port` if it is free, else 0."""
     if not port:
         return 0
     try:

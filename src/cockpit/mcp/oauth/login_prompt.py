@@ -1,7 +1,4 @@
-"""The person of a login: who is shown the page, and may paste where it ended.
-
-The person of a login at a plain terminal: `cockpit mcp login NAME`.
-"""
+"""Prompts the user to log in: shows the page and accepts the pasted address it ended on."""
 
 import asyncio
 import os
@@ -19,49 +16,51 @@ ADDRESS_FIELD = "address"
 
 
 class LoginPrompt(Protocol):
-    """Whoever logs in."""
+    """Guides the user through a login."""
 
     async def guide(self, server: str, url: str) -> str:
-        """Show `url`, open it after a yes, and return the address that is pasted.
+        """Show `url`, open it if the user agrees, and return the pasted address.
 
-        Where the browser finds back by itself nothing is pasted: this is cancelled then. Raises
-        `LoginFailed` where the person says no.
+        If the browser returns by itself nothing is pasted, and this is cancelled. Raises `LoginFailed` if the
+        user declines.
         """
         ...
 
 
 class SessionLoginPrompt:
-    """The person at a session: a question with the page, and a field for the address it ended on."""
+    """Asks in a session: a question with the page, and a field for the address it ended on."""
 
     def __init__(self, session: SessionView) -> None:
         self._session = session
 
     async def guide(self, server: str, url: str) -> str:
-        label = "where it ended (only if this machine is not the browser's)"
-        question = f"MCP server {server} wants a login. Open its page in the browser?"
+        label = "the address it ended on (only if the browser is on another machine)"
+        question = f"MCP server {server} requires a login. Open its page in the browser?"
         fields = (FormField(ADDRESS_FIELD, label, "text"),)
         try:
             answer = await self._session.ask_form(question, fields, source=f"MCP server {server}", url=url)
         except UserUnavailable as error:
             raise LoginFailed(
-                f"{server} wants a login and nobody is there", f"cockpit mcp login {server}"
+                f"{server} requires a login, but there is no user to log in", f"cockpit mcp login {server}"
             ) from error
         if answer.action != "accept":
             raise LoginFailed(f"the login to {server} was declined")
         if address := str(answer.values.get(ADDRESS_FIELD) or "").strip():
             return address
         await open_page(url)
-        # The way back is the browser's now.
+        # Now the browser returns by itself.
         await asyncio.get_running_loop().create_future()
         return ""
 
 
 async def open_page(url: str) -> bool:
-    """Open `url` in the person's browser; whether there was one. Only web pages are opened."""
+    """Open `url` in the user's browser. Returns whether there was one. Only web pages are opened."""
     import webbrowser
 
     if not url.startswith(("https://", "http://")):
-        raise LoginFailed("the server's login page is no web page", "tell whoever runs the server")
+        raise LoginFailed(
+            "the server's login page is not a web page", "report this to the operator of the server"
+        )
     return await asyncio.to_thread(webbrowser.open, url)
 
 
@@ -69,7 +68,8 @@ YES_WORDS = ("y", "yes")
 
 
 class TerminalLoginPrompt:
-    """Shows the page on `out`, reads lines from `ask`. `has_browser` None looks around for one."""
+    """Asks at a plain terminal, for `cockpit mcp login NAME`. Shows the page on `out` and reads lines from
+    `ask`. With `has_browser` None it checks for a browser."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class TerminalLoginPrompt:
         self._has_browser = has_local_browser() if has_browser is None else has_browser
 
     async def guide(self, server: str, url: str) -> str:
-        self._say(f"{server} wants a login on this page:\n\n  {url}\n")
+        self._say(f"{server} requires a login on this page:\n\n  {url}\n")
         if self._has_browser:
             self._say("Open it in the browser? [y/N], or paste the address the browser ended on:")
         else:
@@ -95,13 +95,14 @@ class TerminalLoginPrompt:
             elif line.startswith(("http://", "https://")):
                 return line
             elif line:
-                self._say("Paste the whole address, from http:// on (Ctrl+C ends the login).")
+                self._say("Paste the whole address, starting with http:// (Ctrl+C cancels the login).")
 
     def _say(self, text: str) -> None:
         print(clean(text), file=self._out, flush=True)
 
     async def _line(self) -> str:
-        """A line of the person. A thread reads it, which nobody waits for once the browser is back."""
+        """A line of the user. It is read by a thread, which nobody waits for once the browser has
+        returned."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[str] = loop.create_future()
 
@@ -111,7 +112,7 @@ class TerminalLoginPrompt:
 
         def read() -> None:
             line = self._ask()
-            # Where nobody types any more, the browser is still waited for.
+            # At the end of input the browser is still waited for.
             if line and not loop.is_closed():
                 loop.call_soon_threadsafe(told, line.strip())
 
@@ -120,7 +121,7 @@ class TerminalLoginPrompt:
 
 
 def has_local_browser() -> bool:
-    """Whether a browser started here would be seen by the person."""
+    """Whether the user would see a browser that is started here."""
     if os.environ.get("SSH_CONNECTION") or not sys.stdin.isatty():
         return False
     if sys.platform in ("win32", "darwin"):

@@ -1,8 +1,8 @@
-"""Token requests that need no person: a client's own credentials, a workload's token, an identity
-provider's. Each goes to the authorization server that the entry names, and to no other.
+"""Authorizes HTTP requests to a server: adds, gets and renews tokens.
 
-What every HTTP request to a server passes: it adds the token, gets and renews it, and asks a person
-where one is there. The SDK's own flow does the discovery; imported late, as the SDK is.
+Grants that need no user (client credentials, a workload's or identity provider's token) are requested from
+the authorization server that the entry names, and from no other. The SDK's own flow does the discovery.
+Imports the SDK, so it is imported late.
 """
 
 import asyncio
@@ -46,70 +46,70 @@ ID_JAG = "urn:ietf:params:oauth:token-type:id-jag"
 FORM_HEADERS = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
-async def token_request(name: str, wanted: OAuthConfig, context: "OAuthContext") -> "httpx2.Request":
-    """The request for a token of `wanted.grant`. Raises `LoginFailed` where the server leads elsewhere."""
+async def token_request(name: str, config: OAuthConfig, context: "OAuthContext") -> "httpx2.Request":
+    """The request for a token of `wanted.grant`. Raises `LoginFailed` if the server names another issuer."""
     import httpx2
 
     metadata = context.oauth_metadata
-    if metadata is None or not _is_same_issuer(str(metadata.issuer), wanted.issuer):
-        found = str(metadata.issuer) if metadata is not None else "none"
+    if metadata is None or not _is_same_issuer(str(metadata.issuer), config.issuer):
+        result = str(metadata.issuer) if metadata is not None else "none"
         raise LoginFailed(
-            f"{name} leads to the authorization server {found}, not to {wanted.issuer}",
-            "nothing was sent; correct `oauth.issuer` if that server is right",
+            f"{name} names the authorization server {result}, expected {config.issuer}",
+            "nothing was sent; correct `oauth.issuer` if the new server is right",
         )
     issuer, resource = str(metadata.issuer), context.get_resource_url()
     body: dict[str, str] = {"resource": resource}
-    match wanted.grant:
+    match config.grant:
         case "client_credentials":
             body["grant_type"] = "client_credentials"
-            if wanted.private_key:
+            if config.private_key:
                 body |= {
                     "client_assertion_type": JWT_CLIENT,
-                    "client_assertion": await sign_assertion(wanted, issuer),
+                    "client_assertion": await sign_assertion(config, issuer),
                 }
         case "jwt_bearer" | "enterprise":
-            body |= {"grant_type": JWT_BEARER, "client_id": wanted.client_id}
-            body["assertion"] = await load_assertion(name, wanted, issuer, resource)
+            body |= {"grant_type": JWT_BEARER, "client_id": config.client_id}
+            body["assertion"] = await load_assertion(name, config, issuer, resource)
         case "code":
-            raise ValueError("a code comes from a browser")
-    scope = " ".join(wanted.scopes) or context.client_metadata.scope or ""
+            raise ValueError("a code can only come from a browser")
+    scope = " ".join(config.scopes) or context.client_metadata.scope or ""
     if scope:
         body["scope"] = scope
     body, headers = context.prepare_token_auth(body, dict(FORM_HEADERS))
     return httpx2.Request("POST", str(metadata.token_endpoint), data=body, headers=headers)
 
 
-async def sign_assertion(wanted: OAuthConfig, audience: str) -> str:
-    """A client's own assertion, signed with its private key (RFC 7523)."""
+async def sign_assertion(config: OAuthConfig, audience: str) -> str:
+    """A client's assertion, signed with its private key (RFC 7523)."""
     from mcp.client.auth.extensions.client_credentials import SignedJWTParameters
 
-    made = SignedJWTParameters(
-        issuer=wanted.client_id,
-        subject=wanted.client_id,
-        signing_key=wanted.private_key,
-        signing_algorithm=wanted.algorithm,
+    parameters = SignedJWTParameters(
+        issuer=config.client_id,
+        subject=config.client_id,
+        signing_key=config.private_key,
+        signing_algorithm=config.algorithm,
     )
-    return await made.create_assertion_provider()(audience)
+    return await parameters.create_assertion_provider()(audience)
 
 
-async def load_assertion(name: str, wanted: OAuthConfig, audience: str, resource: str) -> str:
-    """What stands for the workload or the person: the token itself, or what the identity provider gives
-    for it (RFC 8693, an ID-JAG)."""
-    token = wanted.assertion
-    if wanted.assertion_file:
+async def load_assertion(name: str, config: OAuthConfig, audience: str, resource: str) -> str:
+    """The assertion for the workload or the user: the token itself, or the one that the identity provider
+    exchanges it for (RFC 8693, an ID-JAG)."""
+    token = config.assertion
+    if config.assertion_file:
         try:
-            token = (await asyncio.to_thread(file_io.read_text, wanted.assertion_file)).strip()
+            token = (await asyncio.to_thread(file_io.read_text, config.assertion_file)).strip()
         except OSError as error:
             raise LoginFailed(
-                f"the assertion of {name} cannot be read: {error.strerror}", "see `oauth.assertionFile`"
+                f"the assertion of {name} cannot be read: {error.strerror}", "check `oauth.assertionFile`"
             ) from error
         api_keys.register_secret(token, f"{name} login")
-    if wanted.grant == "jwt_bearer":
+    if config.grant == "jwt_bearer":
         return token
-    return await _exchange_token(name, wanted, token, audience, resource)
+    return await _exchange_token(name, config, token, audience, resource)
 
 
-async def _exchange_token(name: str, wanted: OAuthConfig, token: str, audience: str, resource: str) -> str:
+async def _exchange_token(name: str, config: OAuthConfig, token: str, audience: str, resource: str) -> str:
     import httpx2
 
     body = {
@@ -119,30 +119,30 @@ async def _exchange_token(name: str, wanted: OAuthConfig, token: str, audience: 
         "subject_token_type": ID_TOKEN,
         "audience": audience,
         "resource": resource,
-        "client_id": wanted.idp_client_id,
+        "client_id": config.idp_client_id,
     }
-    if wanted.scopes:
-        body["scope"] = " ".join(wanted.scopes)
-    if wanted.idp_client_secret:
-        body["client_secret"] = wanted.idp_client_secret
+    if config.scopes:
+        body["scope"] = " ".join(config.scopes)
+    if config.idp_client_secret:
+        body["client_secret"] = config.idp_client_secret
     async with httpx2.AsyncClient(timeout=30) as client:
-        response = await client.post(wanted.idp_endpoint, data=body, headers=FORM_HEADERS)
+        response = await client.post(config.idp_endpoint, data=body, headers=FORM_HEADERS)
     try:
-        found = response.json()
+        result = response.json()
     except ValueError:
-        found = {}
-    given = found.get("access_token") if isinstance(found, dict) else None
-    if response.status_code != 200 or not isinstance(given, str):
+        result = {}
+    assertion_token = result.get("access_token") if isinstance(result, dict) else None
+    if response.status_code != 200 or not isinstance(assertion_token, str):
         raise LoginFailed(
             f"the identity provider of {name} gave no token (HTTP {response.status_code})",
-            "its token may be too old; get a new one",
+            "its token may have expired; get a new one",
         )
-    api_keys.register_secret(given, f"{name} login")
-    return given
+    api_keys.register_secret(assertion_token, f"{name} login")
+    return assertion_token
 
 
-def _is_same_issuer(issuer: str, wanted: str) -> bool:
-    return issuer.rstrip("/") == wanted.rstrip("/")
+def _is_same_issuer(issuer: str, config: str) -> bool:
+    return issuer.rstrip("/") == config.rstrip("/")
 
 
 AuthFlow = AsyncGenerator["httpx2.Request", "httpx2.Response"]
@@ -152,7 +152,7 @@ LOGIN_SECONDS = 300.0
 
 
 class SdkTokenStorage:
-    """The SDK's storage over a `Shelf`: what it is given is kept together with what it forgets to keep."""
+    """The SDK's storage, backed by a `TokenStore`. Also stores what the SDK does not save."""
 
     def __init__(self, shelf: TokenStore) -> None:
         self.shelf = shelf
@@ -175,25 +175,25 @@ class SdkTokenStorage:
     @property
     def _login(self) -> "OAuthLogin":
         if self.provider is None:
-            raise RuntimeError("a storage belongs to a login")
+            raise RuntimeError("the storage has no login")
         return self.provider
 
 
 class OAuthLogin(OAuthClientProvider):
-    """The `httpx2.Auth` of one server. `problem` is why the last request was given up.
+    """The `httpx2.Auth` of one server. `problem` is why the last request failed.
 
-    Without a `person` a server that wants one gets `LoginNeeded`, and nobody's browser opens.
+    Without a `person` a required login raises `OAuthLoginNeeded`, and no browser is opened.
     """
 
     def __init__(
         self,
         name: str,
         url: str,
-        wanted: OAuthConfig,
+        config: OAuthConfig,
         person: LoginPrompt | None,
         callback: CallbackServer | None,
     ) -> None:
-        self.name, self.wanted = name, wanted
+        self.name, self.config = name, config
         self.problem: CockpitError | None = None
         self._person, self._callback = person, callback
         self._authorization_url = ""
@@ -201,24 +201,24 @@ class OAuthLogin(OAuthClientProvider):
         storage = SdkTokenStorage(TokenStore(name, url))
         storage.provider = self
         self._shelf = storage.shelf
-        for secret in wanted.secrets():
+        for secret in config.secrets():
             api_keys.register_secret(secret, f"{name} login")
         redirect = callback.address if callback is not None else "http://localhost/callback"
         super().__init__(
             url,
-            _client_metadata(wanted, redirect),
+            _client_metadata(config, redirect),
             storage,
             self._shown,
             self._came_back,
-            wanted.metadata_url or None,
+            config.metadata_url or None,
         )
 
     async def keep(self, tokens: OAuthToken | None) -> None:
-        """Write what is known now to the shelf; `tokens` None leaves them out."""
+        """Write the current state to the token store, without tokens if `tokens` is None."""
         context = self.context
-        found = context.client_info
-        client = None if self._is_given() else found
-        kept = StoredLogin(
+        result = context.client_info
+        client = None if self._is_given() else result
+        stored = StoredLogin(
             _dump_model(tokens),
             _dump_model(client),
             _dump_model(context.oauth_metadata),
@@ -227,49 +227,49 @@ class OAuthLogin(OAuthClientProvider):
             "" if tokens is not None else self._more,
             None if tokens is None or not tokens.expires_in else time.time() + tokens.expires_in,
         )
-        await asyncio.to_thread(self._shelf.save, kept)
+        await asyncio.to_thread(self._shelf.save, stored)
 
     def _is_given(self) -> bool:
         """Whether the entry itself names the client."""
-        return bool(self.wanted.client_id)
+        return bool(self.config.client_id)
 
     async def _initialize(self) -> None:
-        kept, context = await asyncio.to_thread(self._shelf.load), self.context
+        stored, context = await asyncio.to_thread(self._shelf.load), self.context
         try:
-            context.current_tokens = OAuthToken.model_validate(kept.tokens) if kept.tokens else None
-            context.client_info = self._client(kept)
-            if kept.metadata:
-                context.oauth_metadata = OAuthMetadata.model_validate(kept.metadata)
-            if kept.resource:
-                found = ProtectedResourceMetadata.model_validate(kept.resource)
-                context.protected_resource_metadata = found
+            context.current_tokens = OAuthToken.model_validate(stored.tokens) if stored.tokens else None
+            context.client_info = self._client(stored)
+            if stored.metadata:
+                context.oauth_metadata = OAuthMetadata.model_validate(stored.metadata)
+            if stored.resource:
+                result = ProtectedResourceMetadata.model_validate(stored.resource)
+                context.protected_resource_metadata = result
         except ValidationError:
-            # A file that somebody edited is as good as none: the person logs in again.
+            # An edited file that cannot be read counts as none: the user logs in again.
             context.current_tokens, context.client_info = None, self._client(StoredLogin())
-        context.token_expiry_time, self._more = kept.expires, kept.more
-        context.auth_server_url = kept.issuer or None
+        context.token_expiry_time, self._more = stored.expires, stored.more
+        context.auth_server_url = stored.issuer or None
         self._initialized = True
 
-    def _client(self, kept: StoredLogin) -> OAuthClientInformationFull | None:
-        wanted = self.wanted
+    def _client(self, stored: StoredLogin) -> OAuthClientInformationFull | None:
+        config = self.config
         if self._is_given():
-            secret = wanted.client_secret or None
-            method = wanted.method or ("client_secret_basic" if secret else "none")
+            secret = config.client_secret or None
+            method = config.method or ("client_secret_basic" if secret else "none")
             return OAuthClientInformationFull(
-                client_id=wanted.client_id,
+                client_id=config.client_id,
                 client_secret=secret,
                 redirect_uris=self.context.client_metadata.redirect_uris,
-                token_endpoint_auth_method="private_key_jwt" if wanted.private_key else method,
-                issuer=wanted.issuer or None,
+                token_endpoint_auth_method="private_key_jwt" if config.private_key else method,
+                issuer=config.issuer or None,
             )
-        if not kept.client:
+        if not stored.client:
             return None
-        found = OAuthClientInformationFull.model_validate(kept.client)
-        known = [str(one) for one in found.redirect_uris or ()]
+        result = OAuthClientInformationFull.model_validate(stored.client)
+        known = [str(uri) for uri in result.redirect_uris or ()]
         if self._callback is not None and self._callback.address not in known:
-            # Registered with another way back: the server would not take this one.
+            # The client was registered with another callback address, which the server would reject.
             return None
-        return found
+        return result
 
     async def _auth_flow(self, request: httpx2.Request) -> AuthFlow:
         self.problem = None
@@ -278,13 +278,14 @@ class OAuthLogin(OAuthClientProvider):
                 if not self._initialized:
                     await self._initialize()
             if self.context.is_token_valid() or not self.context.can_refresh_token():
-                # The SDK's flow holds its lock until the answer begins: calls would wait for each other.
+                # The SDK's flow holds its lock until the answer arrives, so calls would wait for each
+                # other.
                 if self.context.is_token_valid():
                     self._add_auth_header(request)
                 response = yield request
                 if response.status_code not in (401, 403):
                     return
-            # Closed in this task, which holds its lock.
+            # The flow must be closed in the task that holds its lock.
             async with aclosing(super()._auth_flow(request)) as flow:
                 outgoing = await anext(flow)
                 while True:
@@ -303,16 +304,16 @@ class OAuthLogin(OAuthClientProvider):
             raise self.problem from error
 
     async def _asked(self, response: httpx2.Response) -> None:
-        """The server wants a login, or one with more scopes. Raises `LoginNeeded` where nobody is there."""
+        """The server requires a login, or further scopes. Raises `OAuthLoginNeeded` without a user."""
         self._is_stepping_up = response.status_code == 403
-        if self._person is not None or self.wanted.grant != "code":
+        if self._person is not None or self.config.grant != "code":
             return
         if more := extract_scope_from_www_auth(response) if self._is_stepping_up else "":
             self._more = union_scopes(self._more, more) or ""
-            kept = await asyncio.to_thread(self._shelf.load)
-            await asyncio.to_thread(self._shelf.save, replace(kept, more=self._more))
+            stored = await asyncio.to_thread(self._shelf.load)
+            await asyncio.to_thread(self._shelf.save, replace(stored, more=self._more))
         raise OAuthLoginNeeded(
-            f"{self.name} wants a login{f' for {more}' if more else ''}", f"cockpit mcp login {self.name}"
+            f"{self.name} requires a login{f' for {more}' if more else ''}", f"cockpit mcp login {self.name}"
         )
 
     def _is_asked(self, response: httpx2.Response) -> bool:
@@ -320,30 +321,30 @@ class OAuthLogin(OAuthClientProvider):
         return response.status_code == 401 or (response.status_code == 403 and scope)
 
     def _check(self, outgoing: httpx2.Request, request: httpx2.Request) -> None:
-        """Codes, secrets and tokens go over https, or stay on this machine."""
+        """Check that codes, secrets and tokens are sent over https or stay on this machine."""
         if outgoing is request or outgoing.method == "GET":
             return
         if self._is_given() and self.context.client_info is None:
-            # The SDK drops a client of another authorization server, and would register a new one.
+            # The SDK drops a client of another authorization server and would register a new one.
             raise LoginFailed(
-                f"{self.name} leads to another authorization server than {self.wanted.issuer}",
-                "nothing was sent; correct `oauth.issuer` if that server is right",
+                f"{self.name} names another authorization server than {self.config.issuer}",
+                "nothing was sent; correct `oauth.issuer` if the new server is right",
             )
         if is_secure_url(str(outgoing.url)):
             return
         raise LoginFailed(
-            f"{self.name} wants its login sent without https to {outgoing.url.host}",
-            "nothing was sent; tell whoever runs the server",
+            f"{self.name} wants its login sent to {outgoing.url.host} without https",
+            "nothing was sent; report this to the operator of the server",
         )
 
     async def _perform_authorization(self) -> httpx2.Request:
-        if self.wanted.grant == "code":
+        if self.config.grant == "code":
             metadata = self.context.client_metadata
-            own = " ".join(self.wanted.scopes)
+            own = " ".join(self.config.scopes)
             scope = own if own and not self._is_stepping_up else metadata.scope
             metadata.scope = union_scopes(scope, self._more)
             return await super()._perform_authorization()
-        return await token_request(self.name, self.wanted, self.context)
+        return await token_request(self.name, self.config, self.context)
 
     async def _handle_token_response(self, response: httpx2.Response) -> None:
         if response.status_code not in (200, 201):
@@ -357,45 +358,46 @@ class OAuthLogin(OAuthClientProvider):
             self._callback.expect(_state_of(url))
 
     async def _came_back(self) -> AuthorizationCodeResult:
-        """The code, from the browser or from what a person pastes, whichever comes first."""
+        """The code from the browser or from a pasted address, whichever comes first."""
         if self._person is None or self._callback is None:
-            raise OAuthLoginNeeded(f"{self.name} wants a login", f"cockpit mcp login {self.name}")
+            raise OAuthLoginNeeded(f"{self.name} requires a login", f"cockpit mcp login {self.name}")
         guiding = asyncio.create_task(self._guided(self._person, self._callback))
         waiting = asyncio.create_task(self._callback.answer())
         try:
             both = (guiding, waiting)
             done, _ = await asyncio.wait(both, timeout=LOGIN_SECONDS, return_when=asyncio.FIRST_COMPLETED)
             if not done:
-                raise LoginFailed(f"nobody finished the login to {self.name}", "begin it again")
+                raise LoginFailed(f"the login to {self.name} was not finished in time", "start it again")
             answered = done.pop().result()
         finally:
             guiding.cancel()
             waiting.cancel()
             await asyncio.gather(guiding, waiting, return_exceptions=True)
         if answered.error or not answered.code:
-            raise LoginFailed(f"{self.name} refused the login: {answered.error or 'no code came'}")
+            raise LoginFailed(f"{self.name} refused the login: {answered.error or 'no code was sent'}")
         return AuthorizationCodeResult(code=answered.code, state=answered.state, iss=answered.issuer)
 
     async def _guided(self, person: LoginPrompt, callback: CallbackServer) -> AuthorizationAnswer:
         pasted = await person.guide(self.name, self._authorization_url)
-        found = parse_answer(pasted, _state_of(self._authorization_url))
-        if found is None:
+        result = parse_answer(pasted, _state_of(self._authorization_url))
+        if result is None:
             raise LoginFailed(
-                "that address is no answer to this login", "paste the whole address that the browser ended on"
+                "that address is not an answer to this login",
+                "paste the whole address that the browser ended on",
             )
-        return found
+        return result
 
 
-def _client_metadata(wanted: OAuthConfig, redirect: str) -> OAuthClientMetadata:
-    if wanted.grant != "code":
-        return OAuthClientMetadata(redirect_uris=None, grant_types=[wanted.grant])
+def _client_metadata(config: OAuthConfig, redirect: str) -> OAuthClientMetadata:
+    if config.grant != "code":
+        return OAuthClientMetadata(redirect_uris=None, grant_types=[config.grant])
     return OAuthClientMetadata(
         client_name="cockpit",
         redirect_uris=[AnyUrl(redirect)],
         grant_types=["authorization_code", "refresh_token"],
         response_types=["code"],
-        scope=" ".join(wanted.scopes) or None,
-        token_endpoint_auth_method=wanted.method or None,
+        scope=" ".join(config.scopes) or None,
+        token_endpoint_auth_method=config.method or None,
     )
 
 
@@ -408,13 +410,13 @@ def _state_of(url: str) -> str:
 
 
 def _error_text(response: httpx2.Response) -> str:
-    """The two fields of RFC 6749 that say what is wrong; the rest of a body may hold anything."""
+    """The two error fields of RFC 6749. The rest of a body may contain anything."""
     try:
         body = response.json()
     except ValueError:
         body = None
     fields = [body.get(key) for key in ("error", "error_description")] if isinstance(body, dict) else []
-    words = ": ".join(clean(one)[:200] for one in fields if isinstance(one, str))
+    words = ": ".join(clean(field)[:200] for field in fields if isinstance(field, str))
     return words or f"HTTP {response.status_code}"
 
 

@@ -1,7 +1,7 @@
-"""Logins on disk: what a server's authorization gave, in the keyring, or in a file only its owner may read.
+"""Stored logins: in the keyring, or in a file that only the owner can read.
 
-One login is one file in `mcp-logins` of the config folder; where the keyring keeps it, the file only says
-so. Another name or another address is another login. Nothing here logs a token.
+Each login is one file in `mcp-logins` of the config folder; if the keyring stores it, the file only says so.
+A different name or address is a different login. No token is logged.
 """
 
 import hashlib
@@ -19,11 +19,11 @@ KEYRING = "keyring"
 
 @dataclass(frozen=True, slots=True)
 class StoredLogin:
-    """One login. `expires` is seconds since the epoch, None where nobody said.
+    """One login. `expires` is in seconds since the epoch, None if unknown.
 
-    `tokens`, `client`, `metadata` (of the authorization server) and `resource` are documents as they
-    came; without the two last a refresh after a restart would go to the wrong place. `more` are scopes
-    that the server asked for later, for the next login.
+    `tokens`, `client`, `metadata` (of the authorization server) and `resource` are documents as received;
+    without the last two a refresh after a restart would go to the wrong place. `more` are scopes that the
+    server requested later, for the next login.
     """
 
     tokens: dict[str, Json] = field(default_factory=dict)
@@ -36,7 +36,7 @@ class StoredLogin:
 
 
 class TokenStore:
-    """Where the login of one server lies. Every method reads or writes files: call it in a thread."""
+    """Stores the login of one server. Every method reads or writes files: call it in a thread."""
 
     def __init__(self, name: str, url: str) -> None:
         self._name = name
@@ -47,20 +47,20 @@ class TokenStore:
         return paths.config() / "mcp-logins" / f"{self._id}.json"
 
     def load(self) -> StoredLogin:
-        """What is kept, an empty login where nothing is."""
+        """The stored login, an empty one if there is none."""
         return self._known(_parse_login(self._document()))
 
-    def save(self, kept: StoredLogin) -> str:
-        """Keep it; where it lies now, `keyring` or the file. Raises OSError."""
-        self._known(kept)
-        text = json.dumps({"server": self._name, **asdict(kept)}, sort_keys=True)
+    def save(self, login: StoredLogin) -> str:
+        """Store the login. Returns where: `keyring` or the file. Raises OSError."""
+        self._known(login)
+        text = json.dumps({"server": self._name, **asdict(login)}, sort_keys=True)
         in_keyring = api_keys.write_keyring(self._keyring, text)
         shown = json.dumps({"server": self._name, KEYRING: True}) if in_keyring else text
         write_atomically(self.file, shown.encode(), private=True)
         return KEYRING if in_keyring else str(self.file)
 
     def forget(self) -> bool:
-        """Forget it; whether there was one."""
+        """Delete the login. Returns whether there was one."""
         document = self._read()
         if KEYRING in document:
             api_keys.delete_from_keyring(self._keyring)
@@ -83,12 +83,12 @@ class TokenStore:
         except OSError:
             return {}
 
-    def _known(self, kept: StoredLogin) -> StoredLogin:
-        secrets = (kept.tokens.get("access_token"), kept.tokens.get("refresh_token"))
-        for secret in (*secrets, kept.client.get("client_secret")):
+    def _known(self, login: StoredLogin) -> StoredLogin:
+        secrets = (login.tokens.get("access_token"), login.tokens.get("refresh_token"))
+        for secret in (*secrets, login.client.get("client_secret")):
             if isinstance(secret, str):
                 api_keys.register_secret(secret, f"{self._name} login")
-        return kept
+        return login
 
 
 def _parse_object(text: str) -> dict[str, Json]:

@@ -1,13 +1,11 @@
-"""A word of a command line as far as it is known before it runs. Pure; knows no tree and no disk.
+"""Words, redirections and commands of a bash line, as far as they are known before the line runs.
 
-What is not plain text is one private sign each (`UNKNOWN`, `STAR`, ...), so that a half-known word can
-still be compared: whoever needs certainty asks `literal`.
-
-What the walk over a line's tree brings out: simple commands, with what flows into them. Values only.
+In a word, everything that is not plain text is one private-use character (`UNKNOWN`, `STAR`, ...), so that a
+partly known word can still be compared. Code that needs certainty uses `ShellWord.literal`. Touches no disk.
 """
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from cockpit.workspace.word_set import word_set
@@ -49,10 +47,10 @@ ESCAPE = re.compile(
     r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|c(.)|(.))", re.S
 )
 RANGE = re.compile(r"(-?\d+|[a-zA-Z])\.\.(-?\d+|[a-zA-Z])(?:\.\.(-?\d+))?")
-MAX_BRACE_WORDS = 64  # words that one brace list may become; more are unknown
+MAX_BRACE_WORDS = 64  # words that one brace list may expand to; a longer list is unknown
 
 
-# The nodes of the tree that are words.
+# The kinds of syntax nodes that are words.
 WORD_NODES = word_set(
     """
     word string raw_string ansi_c_string translated_string concatenation simple_expansion expansion
@@ -64,9 +62,12 @@ WORD_NODES = word_set(
 
 @dataclass(frozen=True, slots=True)
 class ShellWord:
-    """`text` is what it will be, with signs for what is not known. `sure` is False where the text is
-    only the likeliest one (a default, the output of `echo`). `taints` say where it came from: `net`,
-    `decoded`, `secret`. `span` are its bytes in the line that was handed in, None when derived."""
+    """One word of a command line.
+
+    `text` is its value, with private-use characters for unknown parts. `sure` is False where the text is only
+    the likeliest value (a default, the output of `echo`). `taints` say where it came from: `net`, `decoded`,
+    `secret`. `span` is its byte range in the line, None for a derived word.
+    """
 
     text: str
     sure: bool = True
@@ -75,29 +76,31 @@ class ShellWord:
 
     @property
     def literal(self) -> str | None:
-        """The text where all of it is known, a glob counting as not."""
-        # No sign is plain ASCII, and whether a text is ASCII costs nothing to ask.
+        """The text if all of it is known, else None. A glob counts as unknown."""
+        # No private-use character is ASCII, and `isascii` is cheap.
         return (
             self.text if self.sure and (self.text.isascii() or not SIGN_PATTERN.search(self.text)) else None
         )
 
     @property
     def guess(self) -> str:
-        """The text for looking at it: globs as they are written, what is unknown as UNKNOWN."""
+        """The text for inspection: globs as written, unknown parts as UNKNOWN."""
         return show_signs(self.text)
 
 
 def show_signs(text: str) -> str:
-    """Signs of globs and braces back as letters."""
+    """Globs and braces as ordinary characters again."""
     if text.isascii() or not SIGN_PATTERN.search(text):
         return text
-    return "".join(LETTER_OF_SIGN.get(sign, " " if sign == SPLIT else sign) for sign in text)
+    return "".join(
+        LETTER_OF_SIGN.get(character, " " if character == SPLIT else character) for character in text
+    )
 
 
 def unquote(text: str) -> str:
-    """Bare text: backslashes resolved, what is active marked."""
+    """Unquoted text: backslashes resolved, active characters marked."""
     if "\\" not in text:
-        return "".join(ACTIVE_SIGNS.get(sign, sign) for sign in text)
+        return "".join(ACTIVE_SIGNS.get(character, character) for character in text)
     out: list[str] = []
     at = 0
     while at < len(text):
@@ -113,16 +116,16 @@ def unquote(text: str) -> str:
 
 
 def unquote_double(text: str) -> str:
-    """Text between double quotes: a backslash only counts before $ ` " \\ and the end of a line."""
-    return re.sub(r"\\([$`\"\\])|\\\n", lambda found: found[1] or "", text) if "\\" in text else text
+    """Text between double quotes: a backslash only escapes $ ` " \ and a line break."""
+    return re.sub(r"\\([$`\"\\])|\\\n", lambda match: match[1] or "", text) if "\\" in text else text
 
 
 def unquote_ansi(text: str) -> str:
-    """The text of $'...', without its quotes."""
+    """The text inside `$'...'`."""
 
     def plain(found: re.Match[str]) -> str:
-        one, two, four, octal, control, letter = found.groups()
-        if number := one or two or four:
+        item, two, four, octal, control, letter = found.groups()
+        if number := item or two or four:
             code = int(number, 16)
             return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else UNKNOWN
         if octal:
@@ -135,32 +138,33 @@ def unquote_ansi(text: str) -> str:
 
 
 def expand_braces(text: str) -> list[str]:
-    """Every word that the brace lists of `text` make. Signs that make no list become letters again."""
+    """Every word that brace lists expand to. Braces and commas that form no list become ordinary
+    characters."""
     if BRACE not in text:
         return [text.replace(COMMA, ",").replace(BRACE_END, "}")]
     done: list[str] = []
     waiting = [text]
     while waiting:
-        one = waiting.pop()
-        found = _innermost(one)
-        if found is None:
-            done.append(one.replace(BRACE, "{").replace(COMMA, ",").replace(BRACE_END, "}"))
+        item = waiting.pop()
+        result = _innermost(item)
+        if result is None:
+            done.append(item.replace(BRACE, "{").replace(COMMA, ",").replace(BRACE_END, "}"))
             continue
-        start, end = found
-        choices = _choices(one[start + 1 : end])
+        start, end = result
+        choices = _choices(item[start + 1 : end])
         if not choices:
-            waiting.append(f"{one[:start]}{{{one[start + 1 : end]}}}{one[end + 1 :]}")
+            waiting.append(f"{item[:start]}{{{item[start + 1 : end]}}}{item[end + 1 :]}")
         elif len(waiting) + len(done) + len(choices) > MAX_BRACE_WORDS:
             done.append(
-                f"{one[:start]}{UNKNOWN}{one[end + 1 :]}".translate({ord(BRACE): "{", ord(COMMA): ","})
+                f"{item[:start]}{UNKNOWN}{item[end + 1 :]}".translate({ord(BRACE): "{", ord(COMMA): ","})
             )
         else:
-            waiting.extend(f"{one[:start]}{each}{one[end + 1 :]}" for each in reversed(choices))
+            waiting.extend(f"{item[:start]}{each}{item[end + 1 :]}" for each in reversed(choices))
     return done
 
 
 def _innermost(text: str) -> tuple[int, int] | None:
-    """The first outermost list, so that the words come in bash's order."""
+    """The first outermost brace list, so that the words come in bash's order."""
     depth, start = 0, -1
     for at, sign in enumerate(text):
         if sign == BRACE:
@@ -170,10 +174,10 @@ def _innermost(text: str) -> tuple[int, int] | None:
             depth -= 1
             if not depth:
                 return start, at
-    # An unclosed brace is a letter; one behind it may still open a list.
+    # An unclosed brace is an ordinary character; a later one may still open a list.
     if depth and start >= 0:
-        found = _innermost(text[start + 1 :])
-        return (found[0] + start + 1, found[1] + start + 1) if found else None
+        result = _innermost(text[start + 1 :])
+        return (result[0] + start + 1, result[1] + start + 1) if result else None
     return None
 
 
@@ -186,8 +190,8 @@ def _choices(inside: str) -> list[str]:
             last = at + 1
     if parts:
         return [*parts, inside[last:]]
-    if found := RANGE.fullmatch(inside):
-        return _range(found[1], found[2], abs(int(found[3] or 1)) or 1)
+    if match := RANGE.fullmatch(inside):
+        return _range(match[1], match[2], abs(int(match[3] or 1)) or 1)
     return []
 
 
@@ -199,18 +203,18 @@ def _range(first: str, last: str, step: int) -> list[str]:
     span = range(start, end + 1, step) if start <= end else range(start, end - 1, -step)
     if len(span) > MAX_BRACE_WORDS:
         return [first, UNKNOWN, last]
-    return [str(one) if numeric else chr(one) for one in span]
+    return [str(number) if numeric else chr(number) for number in span]
 
 
 def split_fields(text: str) -> list[str]:
-    """The words that an unquoted expansion leaves: split where it held blanks."""
+    """The words that an unquoted expansion is split into."""
     if SPLIT not in text:
         return [text]
     return [part for part in text.split(SPLIT) if part]
 
 
 def expand_tilde(text: str, home: str, user: str, cwd: str | None) -> str:
-    """A leading active tilde as the folder it stands for; every other one a letter."""
+    """A leading active tilde becomes its folder, every other one an ordinary character."""
     if TILDE not in text:
         return text
     if not text.startswith(TILDE):
@@ -232,26 +236,33 @@ def expand_tilde(text: str, home: str, user: str, cwd: str | None) -> str:
             return UNKNOWN + rest
 
 
-def join_known(given: "tuple[ShellWord, ...] | list[ShellWord]") -> str | None:
-    """The words with single blanks between, or None where one is not known. Globs stay as they are."""
-    text = " ".join(word.guess for word in given)
+def join_known(values: "tuple[ShellWord, ...] | list[ShellWord]") -> str | None:
+    """The words joined by blanks, or None where one is unknown. Globs stay as written."""
+    text = " ".join(word.guess for word in values)
     return None if UNKNOWN in text or UNKNOWN_HARMLESS in text else text
 
 
+MAX_COMMANDS = 300  # simple commands of a line that are judged one by one
+GIT_VALUE_OPTIONS = word_set(
+    "-C -c --git-dir --work-tree --namespace --exec-path --config-env --super-prefix"
+)
 NO_TAINTS: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class DataFlow:
-    """What a command writes or reads: `taints` say where it came from (`net`, `decoded`, `secret`),
-    `text` is all of it where it is known. `piped` is False for the terminal's own stdin."""
+    """What a command reads or writes.
+
+    `taints` say where it came from (`net`, `decoded`, `secret`), `text` is the content if it is known.
+    `piped` is False for the terminal's own stdin.
+    """
 
     taints: frozenset[str] = NO_TAINTS
     text: str | None = None
     piped: bool = False
 
     def joined(self, other: "DataFlow") -> "DataFlow":
-        """Both, one after the other."""
+        """This flow followed by `other`."""
         text = None if self.text is None or other.text is None else self.text + other.text
         return DataFlow(self.taints | other.taints, text, self.piped or other.piped)
 
@@ -261,7 +272,7 @@ NO_OUTPUT = DataFlow(text="")
 
 @dataclass(frozen=True, slots=True)
 class Redirection:
-    """`operator` as written (`>`, `>>`, `<`, `&>`, ...), `target` its word; for `2>&1` the number."""
+    """`operator` as written (`>`, `>>`, `<`, `&>`, ...) and the target word; for `2>&1` the number."""
 
     operator: str
     target: ShellWord
@@ -276,64 +287,110 @@ class Redirection:
 
     @property
     def copies(self) -> bool:
-        """A copy of another file descriptor, not a file."""
+        """Whether it copies another file descriptor instead of opening a file."""
         text = self.target.text
         return self.operator.endswith("&") and (text.rstrip("-").isdigit() or text == "-")
 
 
 @dataclass(frozen=True, slots=True)
 class SimpleCommand:
-    """One simple command. `cwd` is where it runs, None where that is not known; `near` is the best guess
-    and only ever used against it. `nested` says that its words lie inside a string and not in the line.
-    `under` are the wrappers around it. `program` is the name of the program without its folder, ""
-    where there is none; `arguments` the words behind it, as far as they can be guessed."""
+    """One simple command.
+
+    `cwd` is the folder it runs in, None where that is not known; `likely_cwd` is the best guess and only
+    ever counts against the command. `nested`: its words come from a string, not from the line itself.
+    `wrappers` are the programs around it. `program` is the name without its folder, "" where there is
+    none; `arguments` are the further words as far as they can be guessed.
+    """
 
     text: str
     words: tuple[ShellWord, ...]
     assignments: tuple[tuple[str, ShellWord], ...] = ()
     redirects: tuple[Redirection, ...] = ()
     cwd: str | None = None
-    near: str = ""
+    likely_cwd: str = ""
     stdin: DataFlow = field(default_factory=DataFlow)
     nested: bool = False
-    under: tuple[str, ...] = ()
+    wrappers: tuple[str, ...] = ()
     program: str = field(init=False, default="")
     arguments: tuple[str, ...] = field(init=False, default=())
 
     def __post_init__(self) -> None:
         name = self.words[0].guess if self.words else ""
-        # Asked for dozens of times by those who judge.
+        # Computed once: each check of a command reads them many times.
         object.__setattr__(self, "program", name.rstrip("/").rpartition("/")[2])
         object.__setattr__(self, "arguments", tuple(word.guess for word in self.words[1:]))
+
+    def subcommand(self) -> tuple[str, int]:
+        """The first word that is not an option, and its index in `words`; ("", -1) where there is none."""
+        at = 1
+        while at < len(self.words):
+            text = self.words[at].guess
+            if self.program == "git" and text in GIT_VALUE_OPTIONS:
+                at += 2
+                continue
+            if not text.startswith("-"):
+                return text, at
+            at += 1
+        return "", -1
 
 
 @dataclass(slots=True)
 class ShellScope:
-    """What is known at one point of the line. Copied where bash forks."""
+    """What is known at one point of the line. Copied where bash forks.
+
+    `call_stack` are the functions being walked, `wrappers` the programs around the current command.
+    `cwd_uncertain`: a `cd` may not have run, so that the folder is unknown after the current list.
+    """
 
     cwd: str | None
-    near: str
-    names: dict[str, ShellWord]
+    likely_cwd: str
+    home: str
+    variables: dict[str, ShellWord]
     functions: "dict[str, Node]"
     arguments: tuple[ShellWord, ...] | None = ()
-    calling: tuple[str, ...] = ()
-    under: tuple[str, ...] = ()
-    doubtful: bool = False
+    call_stack: tuple[str, ...] = ()
+    wrappers: tuple[str, ...] = ()
+    cwd_uncertain: bool = False
 
     def copy(self) -> "ShellScope":
-        return ShellScope(
-            self.cwd,
-            self.near,
-            dict(self.names),
-            dict(self.functions),
-            self.arguments,
-            self.calling,
-            self.under,
-            self.doubtful,
-        )
+        return replace(self, variables=dict(self.variables), functions=dict(self.functions))
 
     def move(self, folder: str | None) -> None:
-        """After `cd`: None is a folder nobody knows."""
+        """Change the folder; None is a folder that is not known."""
         self.cwd = folder
         if folder is not None:
-            self.near = folder
+            self.likely_cwd = folder
+
+
+@dataclass(slots=True)
+class LineReading:
+    """What was read of a line so far.
+
+    `notes` are (rule, piece) for text that cannot be read, `unread` the pieces that were not walked, and
+    `files` the content that earlier commands wrote.
+    """
+
+    commands: list[SimpleCommand] = field(default_factory=list)
+    notes: list[tuple[str, str]] = field(default_factory=list)
+    files: dict[str, DataFlow] = field(default_factory=dict)
+    unread: list[str] = field(default_factory=list)
+    depth: int = 0
+    script_depth: int = 0
+    commands_left: int = MAX_COMMANDS
+
+    def emit(self, command: SimpleCommand) -> None:
+        self.commands_left -= 1
+        self.commands.append(command)
+
+    def note(self, rule: str, piece: str) -> None:
+        self.notes.append((rule, piece[:200]))
+
+    def skip(self, rule: str, piece: str) -> None:
+        """Note a piece that is not walked and leave it to the fallback scan."""
+        self.note(rule, piece)
+        self.unread.append(piece)
+
+
+def node_text(node: "Node | None") -> str:
+    """The source text of a node of the syntax tree."""
+    return ((node.text if node else b"") or b"").decode("utf-8", "replace")

@@ -1,6 +1,6 @@
-"""What may be remembered of a command: a rule of its words, never a prefix of its text.
+"""The verdict on one command: what the checks find, what rules say, and whether it is proven to only read.
 
-The verdict on one command: all that was found, then the rules, then whether it is proven to read only.
+Also builds the allow rule that is stored when the user approves a command: parsed words, never a text prefix.
 """
 
 import re
@@ -21,8 +21,7 @@ from cockpit.safety.bash.command_model import UNKNOWN, DataFlow, ShellWord, Simp
 from cockpit.safety.bash.operands import FileOperand
 from cockpit.safety.bash.wrappers import RUNNERS, SHELLS, TRANSPARENT
 from cockpit.safety.findings import SafetyFinding, ask
-from cockpit.safety.policy import RuleSet
-from cockpit.safety.rules.rule import CommandRule
+from cockpit.safety.rules.rule import CommandRule, RuleSet
 from cockpit.safety.values import ExecutionContext
 from cockpit.workspace.processes.shells import command_pattern
 from cockpit.workspace.word_set import word_set
@@ -46,32 +45,37 @@ NEVER_REMEMBERED_RULES = word_set(
     """
 )
 
-# Under these a command is remembered as it is by itself.
+# A command inside these wrappers is stored as if it stood alone.
 TRANSPARENT_WRAPPERS = TRANSPARENT | {name for name, _ in RUNNERS}
 
 
-def make_remembered_rule(command: SimpleCommand, found: list[SafetyFinding], level: Level) -> str:
-    """`pytest *`, `git commit *`, the whole command; "" for what is asked about each time."""
-    if level == "deny" or not TRANSPARENT_WRAPPERS.issuperset(command.under):
+def make_remembered_rule(command: SimpleCommand, result: list[SafetyFinding], level: Level) -> str:
+    """The rule stored for an approved command: `pytest *`, `git commit *` or the whole command; "" for a
+    command that is asked about every time."""
+    if level == "deny" or not TRANSPARENT_WRAPPERS.issuperset(command.wrappers):
         return ""
-    if any(one.capabilities & NEVER_REMEMBERED or one.rule in NEVER_REMEMBERED_RULES for one in found):
+    if any(
+        finding.capabilities & NEVER_REMEMBERED or finding.rule in NEVER_REMEMBERED_RULES
+        for finding in result
+    ):
         return ""
-    # A rule's words say nothing of a redirection: leave to run pytest is no leave to write over a file.
-    redirects = any(one.writes for one in command.redirects)
-    if redirects and any(one.rule == "write.inside" for one in found):
+    # The words of a rule do not cover a redirection: permission to run pytest is not permission to
+    # overwrite a file.
+    redirects = any(redirect.writes for redirect in command.redirects)
+    if redirects and any(finding.rule == "write.inside" for finding in result):
         return ""
     argv = tuple(word.literal for word in command.words)
-    known = tuple(one for one in argv if one is not None)
+    known = tuple(word for word in argv if word is not None)
     if not known or argv[0] is None:
         return ""
     if len(known) < len(argv):
-        sure = next(at for at, one in enumerate(argv) if one is None)
-        made = command_pattern(known[:sure]) if sure > 1 else ""
-        return made if made.endswith(" *") else ""
+        sure = next(at for at, word in enumerate(argv) if word is None)
+        created = command_pattern(known[:sure]) if sure > 1 else ""
+        return created if created.endswith(" *") else ""
     return command_pattern(known)
 
 
-# Variables that change no program's behaviour for the worse.
+# Variables that do no harm to the behaviour of programs.
 HARMLESS_VARIABLES = re.compile(
     r"LC_\w+|LANG|LANGUAGE|TZ|NO_COLOR|CLICOLOR|CLICOLOR_FORCE|FORCE_COLOR|COLUMNS|LINES|TERM|CI|"
     r"DEBIAN_FRONTEND|GIT_PAGER=cat|[a-z][a-z0-9_]{0,30}"
@@ -88,7 +92,7 @@ XARGS_READERS = word_set(
 
 
 DECLARING_COMMANDS = word_set("export local readonly declare typeset")
-# Names that lines use for themselves. No program asks for them.
+# Names that scripts use for their own variables and that no program reads.
 SCRATCH_VARIABLES = re.compile(
     r"[A-Z]|(?!TMPDIR)(SRC|OUT|TMP|LOG|TEST|BUILD|DIST|BASE|ROOT|WORK|PROJECT|REPO|TARGET|CURRENT|INPUT|OUTPUT|OLD|NEW)?_?"
     r"(FILE|FILES|FILENAME|DIR|DIRS|FOLDER|NAME|NAMES|LINE|LINES_|COUNT|TOTAL|NUM|SUM|BRANCH|COMMIT|HASH|SHA|"
@@ -97,12 +101,12 @@ SCRATCH_VARIABLES = re.compile(
 )
 
 
-WRAPPER_RULE = CommandRule("wrapper", "allow", (), reason="it adds nothing of its own")
+WRAPPER_RULE = CommandRule("wrapper", "allow", (), reason="it adds no effect of its own")
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedCommand:
-    """A command with its verdict, and the texts in it that a shell may yet be given."""
+    """A command with its verdict, and the texts in it that may be given to a shell."""
 
     command: SimpleCommand
     part: CommandPart
@@ -112,59 +116,67 @@ class JudgedCommand:
 
 @dataclass(frozen=True, slots=True)
 class LineContext:
-    """What is the same for all commands of a line."""
+    """The values that are the same for all commands of a line."""
 
-    ground: ExecutionContext
+    context: ExecutionContext
     rules: RuleSet
     written: dict[str, DataFlow] = field(default_factory=dict)
 
 
 def judge_command(command: SimpleCommand, setting: LineContext) -> JudgedCommand:
-    """One command."""
-    ground = setting.ground
-    if ground.sandbox and command.under[-1:] == ("xargs",) and command.program in XARGS_READERS:
-        # Held in, a reader may read whatever names it is given; what is known of them still counts.
+    """Judge one command."""
+    context = setting.context
+    if context.sandbox and command.wrappers[-1:] == ("xargs",) and command.program in XARGS_READERS:
+        # In a sandbox a reader may read any names it is given; only the known ones are judged.
         command = replace(command, words=tuple(word for word in command.words if UNKNOWN not in word.text))
-    named = operands.list_file_operands(command, ground)
-    inline, texts = inline_code.check_inline_code(command, ground)
+    file_operands = operands.list_file_operands(command, context)
+    inline, texts = inline_code.check_inline_code(command, context)
     if command.stdin.text and command.program not in SHELLS and network_checks.runs_standard_input(command):
         texts.append(command.stdin.text)
-    found = [
-        *file_checks.check_files(command, named, ground),
-        *git.check_origin_tree(command, ground),
-        *network_checks.check_network(command, named, setting.written),
-        *host_checks.check_host(command, ground),
+    result = [
+        *file_checks.check_files(command, file_operands, context),
+        *git.check_origin_tree(command, context),
+        *network_checks.check_network(command, file_operands, setting.written),
+        *host_checks.check_host(command, context),
         *inline,
         *_check_assignments(command),
     ]
     proven, reads_git = "", False
     if command.words:
-        found, proof = _apply_rules(command, named, found, setting)
+        result, proof = _apply_rules(command, file_operands, result, setting)
         if proof is not None:
             proven, reads_git = proof.id, proof.needs == "git"
     return JudgedCommand(
-        command, _make_part(command, named, found, proven, ground), tuple(texts), reads_git=reads_git
+        command,
+        _make_part(command, file_operands, result, proven, context),
+        tuple(texts),
+        reads_git=reads_git,
     )
 
 
 def _apply_rules(
-    command: SimpleCommand, named: list[FileOperand], found: list[SafetyFinding], setting: LineContext
+    command: SimpleCommand,
+    file_operands: list[FileOperand],
+    findings: list[SafetyFinding],
+    setting: LineContext,
 ) -> tuple[list[SafetyFinding], CommandRule | None]:
-    """What was found, with what the rules say; and the rule that proves the command, or None."""
-    held = read_only_proof.find_restrictions(command, setting.rules.of(command.program))
-    proof = _find_proof(command, named, setting)
+    """The findings together with those of the rules, and the rule that proves the command read-only, or
+    None."""
+    restrictions = read_only_proof.find_restrictions(command, setting.rules.of(command.program))
+    proof = _find_proof(command, file_operands, setting)
     if proof.rule is not None:
-        # What only describes the program does not count where its very words are proven to read.
-        held = [rule for rule in held if rule.source != "built-in" or rule.level == "deny"]
-        found = [
-            one
-            for one in found
-            if one.level == "deny"
-            or one.rule.startswith(("write.", "assign"))
-            or one.rule in ("privilege", "code.unknown", "mode")
+        # Rules that describe the program in general do not count where its exact words are proven to read
+        # only.
+        restrictions = [rule for rule in restrictions if rule.source != "built-in" or rule.level == "deny"]
+        findings = [
+            finding
+            for finding in findings
+            if finding.level == "deny"
+            or finding.rule.startswith(("write.", "assign"))
+            or finding.rule in ("privilege", "code.unknown", "mode")
         ]
-        found += _check_redirected_reads(named, command, setting.ground.sandbox)
-    found += [
+        findings += _check_redirected_reads(file_operands, command, setting.context.sandbox)
+    findings += [
         SafetyFinding(
             rule.level,
             rule.id,
@@ -174,33 +186,33 @@ def _apply_rules(
             rule.alternative,
             git.find_git_remote(command) if "net.egress" in rule.capabilities else "",
         )
-        for rule in held
+        for rule in restrictions
     ]
-    if proof.rule is None and not found:
-        found.append(ask("unknown", f"{command.words[0].guess}: {proof.why}", "code.exec", risk=45))
-    return found, proof.rule
+    if proof.rule is None and not findings:
+        findings.append(ask("unknown", f"{command.words[0].guess}: {proof.why}", "code.exec", risk=45))
+    return findings, proof.rule
 
 
 def _check_redirected_reads(
-    named: list[FileOperand], command: SimpleCommand, held: bool
+    file_operands: list[FileOperand], command: SimpleCommand, sandbox: bool
 ) -> list[SafetyFinding]:
-    """Redirections that read elsewhere still count for a proven reader."""
+    """Reads by redirections outside of the workspace, which count even for a proven reader."""
     targets = {id(item.target) for item in command.redirects}
     return [
-        ask("read.outside", one.place.reason, "fs.read", "fs.outside", risk=30)
-        for one in named
-        if id(one.word) in targets
-        and not one.written
-        and one.place.rank > 1
-        and not (held and one.place.kind == "unknown")
+        ask("read.outside", operand.place.reason, "fs.read", "fs.outside", risk=30)
+        for operand in file_operands
+        if id(operand.word) in targets
+        and not operand.written
+        and operand.place.rank > 1
+        and not (sandbox and operand.place.kind == "unknown")
     ]
 
 
 def _find_proof(
-    command: SimpleCommand, named: list[FileOperand], setting: LineContext
+    command: SimpleCommand, file_operands: list[FileOperand], setting: LineContext
 ) -> read_only_proof.ReadOnlyProof:
     name = command.program
-    proof = read_only_proof.prove_read_only(command, setting.rules.of(name), setting.ground)
+    proof = read_only_proof.prove_read_only(command, setting.rules.of(name), setting.context)
     if proof.rule is not None:
         return proof
     if name in TRANSPARENT and len(command.words) > 1 and _plain_wrapper(command):
@@ -212,12 +224,12 @@ def _find_proof(
         and command.words[2].literal
     ):
         return read_only_proof.ReadOnlyProof(WRAPPER_RULE)
-    if name == "xargs" and setting.ground.sandbox and _plain_xargs(command):
+    if name == "xargs" and setting.context.sandbox and _plain_xargs(command):
         return read_only_proof.ReadOnlyProof(WRAPPER_RULE)
     if name in DECLARING_COMMANDS and len(command.words) == 1 and command.assignments:
         return read_only_proof.ReadOnlyProof(WRAPPER_RULE)
-    if name == "find" and setting.ground.sandbox and (bare := _without_readers(command)) is not None:
-        return read_only_proof.prove_read_only(bare, setting.rules.of(name), setting.ground)
+    if name == "find" and setting.context.sandbox and (bare := _without_readers(command)) is not None:
+        return read_only_proof.prove_read_only(bare, setting.rules.of(name), setting.context)
     return proof
 
 
@@ -235,13 +247,13 @@ def _plain_wrapper(command: SimpleCommand) -> bool:
 
 
 def _without_readers(command: SimpleCommand) -> SimpleCommand | None:
-    """A search without its `-exec reader ... ;`, None where it runs anything else."""
-    kept: list[ShellWord] = []
+    """A `find` command without its `-exec reader ... ;`, None where it runs anything else."""
+    remaining: list[ShellWord] = []
     words = list(command.words)
     while words:
         word = words.pop(0)
         if word.literal not in ("-exec", "-execdir"):
-            kept.append(word)
+            remaining.append(word)
             continue
         if not words or words[0].literal not in XARGS_READERS:
             return None
@@ -250,7 +262,7 @@ def _without_readers(command: SimpleCommand) -> SimpleCommand | None:
         if not words:
             return None
         words.pop(0)
-    return replace(command, words=tuple(kept))
+    return replace(command, words=tuple(remaining))
 
 
 def _plain_xargs(command: SimpleCommand) -> bool:
@@ -265,7 +277,7 @@ def _plain_xargs(command: SimpleCommand) -> bool:
 
 
 def _check_assignments(command: SimpleCommand) -> list[SafetyFinding]:
-    found = []
+    findings = []
     for name, word in command.assignments:
         if name == "IFS" and command.program == "read":
             continue
@@ -273,39 +285,42 @@ def _check_assignments(command: SimpleCommand) -> list[SafetyFinding]:
             HARMLESS_VARIABLES.fullmatch(name) or SCRATCH_VARIABLES.fullmatch(name)
         ):
             strong = re.match(r"LD_PRELOAD|LD_AUDIT|DYLD_INSERT|BASH_ENV|PROMPT_COMMAND", name)
-            found.append(
+            findings.append(
                 ask("assign", f"{name} changes how programs behave", "code.exec", risk=75 if strong else 40)
             )
         elif word.taints & {"secret"}:
-            found.append(ask("assign.secret", f"{name} keeps a secret", "secret.read", risk=50))
-    return found
+            findings.append(ask("assign.secret", f"{name} stores a secret", "secret.read", risk=50))
+    return findings
 
 
 def _make_part(
     command: SimpleCommand,
-    named: list[FileOperand],
-    found: list[SafetyFinding],
+    file_operands: list[FileOperand],
+    result: list[SafetyFinding],
     proven: str,
-    ground: ExecutionContext,
+    context: ExecutionContext,
 ) -> CommandPart:
     order = {"allow": 0, "ask": 1, "deny": 2}
-    worst = max(found, key=lambda one: (order[one.level], one.risk), default=None)
+    worst = max(result, key=lambda finding: (order[finding.level], finding.risk), default=None)
     level: Level = worst.level if worst else "allow"
-    capabilities: set[Capability] = set().union(*(one.capabilities for one in found)) if found else set()
+    capabilities: set[Capability] = (
+        set().union(*(finding.capabilities for finding in result)) if result else set()
+    )
     if not capabilities:
-        capabilities = {"fs.read"} if any(not one.written for one in named) else {"none"}
+        capabilities = {"fs.read"} if any(not operand.written for operand in file_operands) else {"none"}
     if command.program in ("cat", "grep", "rg", "ls", "find", "head", "tail") and level == "allow":
         capabilities = {"fs.read"}
     risk = (
         min(
             100,
-            max((one.risk for one in found), default=0) + 10 * max(0, len(capabilities - {"fs.read"}) - 1),
+            max((finding.risk for finding in result), default=0)
+            + 10 * max(0, len(capabilities - {"fs.read"}) - 1),
         )
-        if found
+        if result
         else 0
     )
     argv = tuple(word.literal for word in command.words)
-    ids = tuple(dict.fromkeys([*(one.rule for one in found), *([proven] if proven else [])]))
+    ids = tuple(dict.fromkeys([*(finding.rule for finding in result), *([proven] if proven else [])]))
     return CommandPart(
         text=command.text,
         argv=argv,
@@ -314,13 +329,21 @@ def _make_part(
         capabilities=frozenset(capabilities),
         rules=ids,
         reason=worst.reason if worst else "",
-        alternative=next((one.alternative for one in found if one.alternative), ""),
+        alternative=next((finding.alternative for finding in result if finding.alternative), ""),
         reads=tuple(
-            dict.fromkeys(one.place.path for one in named if not one.written and one.place.kind != "unknown")
+            dict.fromkeys(
+                operand.place.path
+                for operand in file_operands
+                if not operand.written and operand.place.kind != "unknown"
+            )
         ),
         writes=tuple(
-            dict.fromkeys(one.place.path for one in named if one.written and one.place.kind != "unknown")
+            dict.fromkeys(
+                operand.place.path
+                for operand in file_operands
+                if operand.written and operand.place.kind != "unknown"
+            )
         ),
-        destination=next((one.destination for one in found if one.destination), ""),
-        shape=make_remembered_rule(command, found, level),
+        destination=next((finding.destination for finding in result if finding.destination), ""),
+        shape=make_remembered_rule(command, result, level),
     )

@@ -1,4 +1,4 @@
-"""From the nodes of a word to what the word will be. What lies in substitutions is handed to the walk."""
+"""Expands the nodes of a word to its likely values. Substitutions are walked by callbacks."""
 
 import fnmatch
 import re
@@ -14,13 +14,14 @@ from cockpit.safety.bash.command_model import (
     DataFlow,
     ShellScope,
     ShellWord,
+    node_text,
 )
 from cockpit.workspace.word_set import word_set
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-# What `echo $x` may show without asking: settings of the terminal and of tools, no tokens.
+# Variables that `echo $x` may print without asking: terminal and tool settings, no tokens.
 PRINTABLE_VARIABLES = word_set(
     """
     PATH SHELL LANG TERM COLORTERM EDITOR VISUAL PAGER HOSTNAME VIRTUAL_ENV CONDA_PREFIX GOPATH GOROOT
@@ -40,7 +41,7 @@ NoteUnreadable = Callable[[str, str], None]
 
 @dataclass(slots=True)
 class WordPart:
-    """A part of a word: its text with signs, whether it is sure, where it came from."""
+    """A part of a word: its text, whether it is certain, and its taints."""
 
     text: str
     sure: bool = True
@@ -49,40 +50,40 @@ class WordPart:
 
 @dataclass(frozen=True, slots=True)
 class WordExpander:
-    """Folds words. `run` judges the commands of a substitution and says what they write (the second
-    argument tells `<(` and `>(` from `$(`); `ask` notes what nobody can read."""
+    """Expands words. The callbacks walk `$( )`, `<( )` and text in backticks; `note` records unreadable
+    text."""
 
     home: str
     user: str
-    run: "Callable[[Node, ShellScope], DataFlow]"
-    file: "Callable[[Node, ShellScope], WordPart]"
-    ask: NoteUnreadable
+    substitution: "Callable[[Node, ShellScope], DataFlow]"
+    process_substitution: "Callable[[Node, ShellScope], WordPart]"
+    note: NoteUnreadable
     script: "Callable[[str, ShellScope], DataFlow]"
 
-    def fold(self, node: "Node", scope: ShellScope) -> list[ShellWord]:
-        """Every word that `node` becomes."""
-        if node.type == "word" and node.child_count == 0 and (text := _text(node)).isalnum():
+    def expand(self, node: "Node", scope: ShellScope) -> list[ShellWord]:
+        """Every word that `node` expands to."""
+        if node.type == "word" and node.child_count == 0 and (text := node_text(node)).isalnum():
             return [ShellWord(text, span=(node.start_byte, node.end_byte))]
-        piece = self.piece(node, scope, quoted=False)
+        piece = self._part(node, scope, quoted=False)
         span = (node.start_byte, node.end_byte)
         out = []
-        for one in letters.expand_braces(piece.text):
-            whole = letters.expand_tilde(one, self.home, self.user, scope.cwd)
+        for brace in letters.expand_braces(piece.text):
+            whole = letters.expand_tilde(brace, self.home, self.user, scope.cwd)
             out += [ShellWord(part, piece.sure, piece.taints, span) for part in letters.split_fields(whole)]
         return out
 
-    def one(self, node: "Node", scope: ShellScope) -> ShellWord:
-        """The word where bash splits none (assignments, redirections)."""
-        piece = self.piece(node, scope, quoted=False)
+    def expand_single(self, node: "Node", scope: ShellScope) -> ShellWord:
+        """The single word where bash does not split (assignments, redirections)."""
+        piece = self._part(node, scope, quoted=False)
         text = letters.expand_tilde(piece.text.replace(SPLIT, " "), self.home, self.user, scope.cwd)
         brace = {ord(letters.BRACE): "{", ord(letters.COMMA): ",", ord(letters.BRACE_END): "}"}
         return ShellWord(text.translate(brace), piece.sure, piece.taints, (node.start_byte, node.end_byte))
 
-    def piece(self, node: "Node", scope: ShellScope, quoted: bool) -> WordPart:
-        """One node of a word."""
+    def _part(self, node: "Node", scope: ShellScope, quoted: bool) -> WordPart:
+        """Expand one node of a word."""
         match node.type:
             case "word" | "number" | "extglob_pattern" | "regex" | "test_operator" | "special_character":
-                text = _text(node)
+                text = node_text(node)
                 plain = letters.unquote_double(text) if quoted else letters.unquote(text)
                 if node.type == "number" and node.child_count:
                     return self._joined(node, scope, quoted)
@@ -90,33 +91,33 @@ class WordExpander:
             case "string" | "translated_string":
                 return self._string(node, scope)
             case "raw_string":
-                return WordPart(_text(node)[1:-1])
+                return WordPart(node_text(node)[1:-1])
             case "ansi_c_string":
-                return WordPart(letters.unquote_ansi(_text(node)[2:-1]))
+                return WordPart(letters.unquote_ansi(node_text(node)[2:-1]))
             case "simple_expansion":
-                return self._variable(_text(node)[1:], scope, quoted)
+                return self._variable(node_text(node)[1:], scope, quoted)
             case "expansion":
                 return self._expansion(node, scope, quoted)
             case "command_substitution":
-                return self._output(self.run(node, scope), quoted)
+                return self._output(self.substitution(node, scope), quoted)
             case "process_substitution":
-                return self.file(node, scope)
+                return self.process_substitution(node, scope)
             case "arithmetic_expansion":
                 return self._arithmetic(node, scope)
             case _ if node.named_child_count:
                 return self._joined(node, scope, quoted)
             case _:
-                return WordPart(_text(node) if quoted else letters.unquote(_text(node)))
+                return WordPart(node_text(node) if quoted else letters.unquote(node_text(node)))
 
     def _joined(self, node: "Node", scope: ShellScope, quoted: bool) -> WordPart:
-        """All children, and the text between them that the grammar gave to none."""
+        """All children, with the text between them that belongs to no child."""
         source, start = node.text or b"", node.start_byte
         out: list[str] = []
         last, sure, taints = start, True, frozenset[str]()
         for child in node.children:
             if child.start_byte > last:
                 out.append(self._bare(source[last - start : child.start_byte - start], quoted))
-            piece = self.piece(child, scope, quoted)
+            piece = self._part(child, scope, quoted)
             out.append(piece.text)
             sure, taints = sure and piece.sure, taints | piece.taints
             last = max(last, child.end_byte)
@@ -138,34 +139,34 @@ class WordExpander:
                     return self._string(child, scope)
                 continue
             out.append(self._bare(source[last - start : child.start_byte - start], True))
-            piece = self.piece(child, scope, quoted=True)
+            piece = self._part(child, scope, quoted=True)
             out.append(piece.text)
             sure, taints, last = sure and piece.sure, taints | piece.taints, child.end_byte
         out.append(self._bare(source[last - start : -1], True))
         return _limit_length(WordPart("".join(out), sure, taints))
 
-    def heredoc(self, node: "Node", scope: ShellScope) -> WordPart:
-        """The body of a here-document whose end is not quoted."""
+    def expand_heredoc(self, node: "Node", scope: ShellScope) -> WordPart:
+        """The body of a here-document with an unquoted delimiter."""
         piece = self._joined(node, scope, quoted=True)
         ticked = self._ticks(node, scope)
         return WordPart(piece.text.replace(SPLIT, " "), piece.sure and not ticked, piece.taints)
 
     def _ticks(self, node: "Node", scope: ShellScope) -> bool:
-        """Runs what stands between backticks where the grammar takes them for text: in here-documents and
-        inside `${ }`. Whether there were any."""
-        text = _text(node)
+        """Walk text in backticks that the grammar reads as plain text (in here-documents and inside `${ }`).
+        Returns whether there was any."""
+        text = node_text(node)
         if "`" not in text:
             return False
         bare = re.sub(r"\\[^`]", "  ", text)
         pairs = list(re.finditer(r"(?<!\\)`((?:[^`\\]|\\.)*)`", bare, re.S))
-        inside = [re.sub(r"\\([`$\\])", r"\1", text[one.start(1) : one.end(1)]) for one in pairs]
-        for one in (
+        inside = [re.sub(r"\\([`$\\])", r"\1", text[pair.start(1) : pair.end(1)]) for pair in pairs]
+        for item in (
             *inside[:MAX_BACKTICKS],
             *(["\n".join(inside[MAX_BACKTICKS:])] if inside[MAX_BACKTICKS:] else []),
         ):
-            self.script(one, scope.copy())
+            self.script(item, scope.copy())
         if "`" in re.sub(r"(?<!\\)`((?:[^`\\]|\\.)*)`|\\`", "", bare):
-            self.ask("expansion", text)
+            self.note("expansion", text)
         return bool(pairs)
 
     def _output(self, flow: DataFlow, quoted: bool) -> WordPart:
@@ -174,7 +175,7 @@ class WordExpander:
                 UNKNOWN_HARMLESS if "mild" in flow.taints else UNKNOWN, False, flow.taints - {"mild"}
             )
         text = flow.text.rstrip("\n")
-        # Only ever a guess: whoever needs to be sure must not trust our echo.
+        # This output is a guess, so it must never count as certain.
         return WordPart(text if quoted else _split_blanks(text), False, flow.taints - {"mild"})
 
     def _variable(self, name: str, scope: ShellScope, quoted: bool) -> WordPart:
@@ -184,7 +185,7 @@ class WordExpander:
             return self._positional(name, scope, quoted)
         if name == "PWD":
             return WordPart(scope.cwd or UNKNOWN, scope.cwd is not None)
-        if known := scope.names.get(name):
+        if known := scope.variables.get(name):
             return WordPart(known.text if quoted else _split_blanks(known.text), known.sure, known.taints)
         if name == "OLDPWD":
             return WordPart(UNKNOWN, False)
@@ -207,56 +208,64 @@ class WordExpander:
 
     def _expansion(self, node: "Node", scope: ShellScope, quoted: bool) -> WordPart:
         inner = [child for child in node.named_children if child.type not in ("variable_name", "subscript")]
-        parts = [self.piece(child, scope, True) for child in inner]
+        parts = [self._part(child, scope, True) for child in inner]
         for child in node.named_children:
             if child.type == "subscript":
                 self._joined(child, scope, True)
         taints = frozenset().union(*(piece.taints for piece in parts))
         if self._ticks(node, scope):
             return WordPart(UNKNOWN, False, taints)
-        found = EXPANSION.fullmatch(_text(node))
-        if found and found["index"] and not found["mark"] and not found["rest"]:
-            held = scope.names.get(found["name"])
-            if held and re.fullmatch(r"[@*]|\d+", found["index"]):
-                # Which of the items it is does not matter to those who look for the worst.
-                return WordPart(_split_blanks(held.text), False, held.taints | taints)
-        if not found or found["index"] or found["mark"] == "!" or "@" in found["rest"][:1]:
-            self.ask("expansion", _text(node))
-            second = scope.names.get(found["name"]) if found and found["mark"] == "!" else None
-            if second and (held := scope.names.get(second.text)):
+        match = EXPANSION.fullmatch(node_text(node))
+        if match and match["index"] and not match["mark"] and not match["rest"]:
+            known_word = scope.variables.get(match["name"])
+            if known_word and re.fullmatch(r"[@*]|\d+", match["index"]):
+                # Checks look for the worst case, so it does not matter which item is meant.
+                return WordPart(_split_blanks(known_word.text), False, known_word.taints | taints)
+        if not match or match["index"] or match["mark"] == "!" or "@" in match["rest"][:1]:
+            self.note("expansion", node_text(node))
+            second = scope.variables.get(match["name"]) if match and match["mark"] == "!" else None
+            if second and (known_word := scope.variables.get(second.text)):
                 return WordPart(
-                    held.text if quoted else _split_blanks(held.text), False, held.taints | taints
+                    known_word.text if quoted else _split_blanks(known_word.text),
+                    False,
+                    known_word.taints | taints,
                 )
             return WordPart(UNKNOWN, False, taints)
-        if found["mark"] == "#" and not found["rest"]:
+        if match["mark"] == "#" and not match["rest"]:
             return WordPart("0")
-        value = self._variable(found["name"], scope, True)
+        value = self._variable(match["name"], scope, True)
         known = value.text if UNKNOWN not in value.text and UNKNOWN_HARMLESS not in value.text else None
-        text, sure = _apply_operator(found["rest"], known, value, parts)
+        text, sure = _apply_operator(match["rest"], known, value, parts)
         return WordPart(text if quoted else _split_blanks(text), sure, value.taints | taints)
 
     def _arithmetic(self, node: "Node", scope: ShellScope) -> WordPart:
-        before = len(scope.names)
+        before = len(scope.variables)
         piece = self._joined(node, scope, True)
-        inside = _text(node)
+        inside = node_text(node)
         inside = inside[3:-2] if inside.startswith("$((") else inside[2:-1]
         if not ARITHMETIC.fullmatch(inside):
             names = re.findall(r"\$?\{?([A-Za-z_]\w*)\}?", inside)
             plain = all(
-                (known := scope.names.get(name)) and known.sure and known.text.isdigit() for name in names
+                (known := scope.variables.get(name)) and known.sure and known.text.isdigit() for name in names
             )
-            if not plain or "[" in inside or "`" in inside or "$(" in inside or before != len(scope.names):
-                self.ask("arithmetic", _text(node))
+            if (
+                not plain
+                or "[" in inside
+                or "`" in inside
+                or "$(" in inside
+                or before != len(scope.variables)
+            ):
+                self.note("arithmetic", node_text(node))
         return WordPart("0", not piece.taints, piece.taints)
 
 
 def _limit_length(piece: WordPart) -> WordPart:
-    """A text that doubles itself (`x=$x$x`) is not followed without end."""
+    """Stop following a text that keeps doubling (`x=$x$x`)."""
     return piece if len(piece.text) <= MAX_LENGTH else WordPart(UNKNOWN, False, piece.taints)
 
 
 def _apply_operator(rest: str, known: str | None, value: WordPart, parts: list[WordPart]) -> tuple[str, bool]:
-    """The text of ${name REST}, and whether it is sure."""
+    """The value of `${name REST}`, and whether it is certain."""
     other = "".join(piece.text for piece in parts)
     sure = value.sure and all(piece.sure for piece in parts)
     if not rest:
@@ -269,22 +278,22 @@ def _apply_operator(rest: str, known: str | None, value: WordPart, parts: list[W
         return other, known is not None and sure
     if known is None:
         return UNKNOWN, False
-    if found := re.fullmatch(r":\s*(-?\d+)(?::(-?\d+))?", rest):
-        start = int(found[1])
+    if match := re.fullmatch(r":\s*(-?\d+)(?::(-?\d+))?", rest):
+        start = int(match[1])
         tail = known[start:]
-        return (tail[: int(found[2])] if found[2] else tail), False
+        return (tail[: int(match[2])] if match[2] else tail), False
     simple = {"^^": known.upper(), ",,": known.lower(), "^": known[:1].upper() + known[1:]}
     if rest in simple:
         return simple[rest], False
-    if found := re.fullmatch(r"(//?)([^/*?\[]+)(?:/(.*))?", rest, re.S):
-        return known.replace(found[2], found[3] or "", -1 if found[1] == "//" else 1), False
-    if found := re.fullmatch(r"(##?|%%?)(.+)", rest, re.S):
-        return _trim_affix(known, found[1], found[2]), False
+    if match := re.fullmatch(r"(//?)([^/*?\[]+)(?:/(.*))?", rest, re.S):
+        return known.replace(match[2], match[3] or "", -1 if match[1] == "//" else 1), False
+    if match := re.fullmatch(r"(##?|%%?)(.+)", rest, re.S):
+        return _trim_affix(known, match[1], match[2]), False
     return UNKNOWN, False
 
 
 def _trim_affix(known: str, sign: str, pattern: str) -> str:
-    """`known` without the start (#) or the end (%) that fits; the doubled sign takes the longest."""
+    """`known` without the matching start (#) or end (%); a doubled sign removes the longest match."""
     lengths = range(len(known) + 1) if len(sign) == 1 else range(len(known), -1, -1)
     for length in lengths:
         piece = known[:length] if sign[0] == "#" else known[len(known) - length :]
@@ -300,7 +309,3 @@ def _split_blanks(text: str) -> str:
 def _secret_taint(name: str) -> frozenset[str]:
     secret = re.search(r"TOKEN|SECRET|PASSW|API_?KEY|ACCESS_KEY|PRIVATE_KEY|CREDENTIAL", name, re.I)
     return frozenset({"secret"}) if secret else frozenset()
-
-
-def _text(node: "Node") -> str:
-    return (node.text or b"").decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""What a command would do to files: secrets read, protected places written, trees destroyed, disks."""
+"""What a command does to files: secrets it reads, protected files it writes, trees and disks it destroys."""
 
 import re
 from dataclasses import replace
@@ -60,33 +60,35 @@ RAW_DEVICES = re.compile(r"/dev/(sd|hd|vd|xvd|nvme|mmcblk|mem|kmem|port|dm-|mapp
 
 
 def check_files(
-    command: SimpleCommand, named: list[FileOperand], ground: ExecutionContext
+    command: SimpleCommand, operands: list[FileOperand], context: ExecutionContext
 ) -> list[SafetyFinding]:
-    """Everything about files."""
-    found = [finding for operand in named for finding in _check_operand(operand, command)]
+    """All findings about files."""
+    findings = [finding for operand in operands for finding in _check_operand(operand, command)]
     return [
-        *found,
-        *_check_trees(command, ground),
-        *_check_disks(command, named),
-        *_check_modes(command, named, ground),
+        *findings,
+        *_check_trees(command, context),
+        *_check_disks(command, operands),
+        *_check_modes(command, operands, context),
     ]
 
 
-# What writing there means: level, rule, the words around the path, capabilities, risk.
+# What writing to each kind of location means.
 WRITE_FINDINGS: dict[str, SafetyFinding] = {
     "protected": deny("write.protected", "it writes {text}: {why}", "persist", "fs.write"),
     "persist": deny("write.persist", "it writes {text}: {why}", "persist", "fs.outside"),
     "own": deny("write.own", "it changes cockpit's own files: {path}", "agent.self"),
     "secret": deny("write.secret", "it writes {text}: {why}", "persist", "fs.outside"),
-    "origin": deny("write.origin", "it writes {path}: {why}; name it in the worktree", "fs.outside"),
+    "origin": deny("write.origin", "it writes {path}: {why}; use the path in the worktree", "fs.outside"),
     "system": deny("write.system", "it changes the system: {path}", "host.mutate", "fs.outside"),
     "process": deny("write.system", "it changes the system: {path}", "host.mutate", "fs.outside"),
     "device": deny("write.device", "it writes to the device {path}", "host.mutate"),
     "outside": ask(
-        "write.outside", "it writes {path}, outside of the workspace", "fs.write", "fs.outside", risk=55
+        "write.outside", "it writes {path}, outside the workspace", "fs.write", "fs.outside", risk=55
     ),
-    "unknown": ask("write.unknown", "what {text} names is only known when it runs", "fs.write", risk=50),
-    "project secret": ask("write.secret-file", "it writes {text}, a file for secrets", "fs.write", risk=60),
+    "unknown": ask("write.unknown", "{text} is only known when it runs", "fs.write", risk=50),
+    "project secret": ask(
+        "write.secret-file", "it writes {text}, a file that holds secrets", "fs.write", risk=60
+    ),
     "plain": ask("write.inside", "it writes {text}", "fs.write", risk=30),
 }
 
@@ -98,30 +100,36 @@ def _check_operand(operand: FileOperand, command: SimpleCommand) -> list[SafetyF
 
 
 def _check_write(operand: FileOperand, command: SimpleCommand) -> list[SafetyFinding]:
-    spot, text = operand.place, operand.word.guess
-    if spot.kind == "protected" and command.program == "mkdir":
-        return [ask("write.protected", f"it makes a folder at {text}: {spot.reason}", "fs.write", risk=70)]
-    if spot.kind == "secret" and command.program in ("chmod", "chown", "mkdir", "ssh-keygen"):
-        return [ask("write.secret", f"it changes {text}: {spot.reason}", "fs.outside", risk=70)]
-    form = WRITE_FINDINGS.get(spot.kind)
+    location, text = operand.place, operand.word.guess
+    if location.kind == "protected" and command.program == "mkdir":
+        return [
+            ask("write.protected", f"it creates a folder at {text}: {location.reason}", "fs.write", risk=70)
+        ]
+    if location.kind == "secret" and command.program in ("chmod", "chown", "mkdir", "ssh-keygen"):
+        return [ask("write.secret", f"it changes {text}: {location.reason}", "fs.outside", risk=70)]
+    form = WRITE_FINDINGS.get(location.kind)
     if form is None:
         return []
-    reason = form.reason.replace("{why}", spot.reason).replace("{path}", spot.path).replace("{text}", text)
+    reason = (
+        form.reason.replace("{why}", location.reason).replace("{path}", location.path).replace("{text}", text)
+    )
     return [replace(form, reason=reason)]
 
 
 def _check_read(operand: FileOperand, command: SimpleCommand) -> list[SafetyFinding]:
-    spot, text = operand.place, operand.word.guess
-    if spot.kind in ("secret", "process") and operand.shown:
-        found = deny("read.secret", f"it reads {text}: {spot.reason}", "secret.read", risk=90)
-        return [replace(found, alternative="ask the person for the one value you need")]
-    if spot.kind == "device" and RAW_DEVICES.match(spot.path):
-        return [deny("read.device", f"it reads the raw device {spot.path}", "secret.read", "host.mutate")]
-    if spot.kind not in ASKED_READ_KINDS or command.program in ("cd", "pushd"):
+    location, text = operand.place, operand.word.guess
+    if location.kind in ("secret", "process") and operand.shown:
+        findings = deny("read.secret", f"it reads {text}: {location.reason}", "secret.read", risk=90)
+        return [replace(findings, alternative="ask the user for the one value you need")]
+    if location.kind == "device" and RAW_DEVICES.match(location.path):
+        return [deny("read.device", f"it reads the raw device {location.path}", "secret.read", "host.mutate")]
+    if location.kind not in ASKED_READ_KINDS or command.program in ("cd", "pushd"):
         return []
-    if spot.kind == "project secret":
-        return [ask("read.secret-file", f"it reads {text}: {spot.reason}", "secret.read", risk=60)]
-    return [ask(f"read.{spot.kind}", spot.reason or f"it reads {text}", "fs.read", "fs.outside", risk=30)]
+    if location.kind == "project secret":
+        return [ask("read.secret-file", f"it reads {text}: {location.reason}", "secret.read", risk=60)]
+    return [
+        ask(f"read.{location.kind}", location.reason or f"it reads {text}", "fs.read", "fs.outside", risk=30)
+    ]
 
 
 def _check_socket(text: str) -> SafetyFinding:
@@ -133,21 +141,21 @@ def _check_socket(text: str) -> SafetyFinding:
 
 def _is_recursive(command: SimpleCommand) -> bool:
     return any(
-        one in ("--recursive", "--no-preserve-root")
-        or (one.startswith("--rec"))
-        or (re.fullmatch(r"-[a-zA-Z]+", one) is not None and ("r" in one or "R" in one))
-        for one in command.arguments
+        argument in ("--recursive", "--no-preserve-root")
+        or (argument.startswith("--rec"))
+        or (re.fullmatch(r"-[a-zA-Z]+", argument) is not None and ("r" in argument or "R" in argument))
+        for argument in command.arguments
     )
 
 
 def _tree_targets(command: SimpleCommand) -> list[ShellWord]:
-    """The words that name what would be destroyed as a whole."""
-    name, given = command.program, command.arguments
+    """The words that name what the command would destroy or change recursively."""
+    name, arguments = command.program, command.arguments
     plain = list_plain_operands(command)
     if name in ("rm", "grm", "srm", "trash", "wipe", "shred", "rmdir", "unlink"):
         return (
             plain
-            if _is_recursive(command) or name in ("trash", "srm") or any("*" in one.guess for one in plain)
+            if _is_recursive(command) or name in ("trash", "srm") or any("*" in word.guess for word in plain)
             else []
         )
     if name in ("chmod", "chown", "chgrp", "setfacl", "chattr", "chcon"):
@@ -155,8 +163,9 @@ def _tree_targets(command: SimpleCommand) -> list[ShellWord]:
     if name in ("mv", "gmv"):
         return plain[:-1] if len(plain) > 1 else plain
     if name in ("find", "gfind", "fd", "fdfind"):
-        deletes = "-delete" in given or any(
-            re.search(r"(^|/)(rm|shred|unlink|srm|chmod|chown|mv|truncate)$", one) for one in given
+        deletes = "-delete" in arguments or any(
+            re.search(r"(^|/)(rm|shred|unlink|srm|chmod|chown|mv|truncate)$", argument)
+            for argument in arguments
         )
         starts = []
         for word in command.words[1:]:
@@ -164,14 +173,16 @@ def _tree_targets(command: SimpleCommand) -> list[ShellWord]:
                 break
             starts.append(word)
         narrow = (
-            any(one in ("-name", "-iname", "-path", "-regex", "-maxdepth") for one in given)
-            and "-exec" not in given
+            any(argument in ("-name", "-iname", "-path", "-regex", "-maxdepth") for argument in arguments)
+            and "-exec" not in arguments
         )
         return starts if deletes and not (narrow and all(_is_narrow(word) for word in starts)) else []
-    if name == "rsync" and any(one.startswith(("--delete", "--remove-source")) for one in given):
+    if name == "rsync" and any(
+        argument.startswith(("--delete", "--remove-source")) for argument in arguments
+    ):
         return plain[-1:]
-    if name == "git" and "clean" in given and "-C" in given:
-        return [command.words[given.index("-C") + 2]]
+    if name == "git" and "clean" in arguments and "-C" in arguments:
+        return [command.words[arguments.index("-C") + 2]]
     return []
 
 
@@ -181,26 +192,33 @@ def _is_narrow(word: ShellWord) -> bool:
     )
 
 
-def _check_trees(command: SimpleCommand, ground: ExecutionContext) -> list[SafetyFinding]:
+def _check_trees(command: SimpleCommand, context: ExecutionContext) -> list[SafetyFinding]:
     name = command.program
-    found = []
+    findings = []
     for word in _tree_targets(command):
-        if reason := explain_tree_loss(word, command.cwd, command.near, ground):
-            found.append(
+        if reason := explain_tree_loss(word, command.cwd, command.likely_cwd, context):
+            findings.append(
                 deny(
                     "destroy.tree",
-                    f"it would destroy or change everything there: {reason}",
+                    f"it would destroy or change a whole tree: {reason}",
                     "fs.delete",
                     "fs.outside",
                     risk=100,
                 )
             )
     if name in ("mv", "gmv") and command.words[-1].guess == "/dev/null":
-        found.append(deny("destroy.null", "what is moved to /dev/null is lost", "fs.delete"))
+        findings.append(deny("destroy.null", "a file moved to /dev/null is lost", "fs.delete"))
     if "--no-preserve-root" in command.arguments:
-        found.append(deny("destroy.root", "--no-preserve-root has no other use", "fs.delete", risk=100))
-    if found:
-        return found
+        findings.append(
+            deny(
+                "destroy.root",
+                "--no-preserve-root is only used to destroy the root folder",
+                "fs.delete",
+                risk=100,
+            )
+        )
+    if findings:
+        return findings
     if name in ("rm", "srm", "trash", "shred", "unlink", "rmdir", "wipe") or (
         name in DELETERS and "-delete" in command.arguments
     ):
@@ -216,22 +234,26 @@ def _check_trees(command: SimpleCommand, ground: ExecutionContext) -> list[Safet
     return []
 
 
-def _check_disks(command: SimpleCommand, named: list[FileOperand]) -> list[SafetyFinding]:
+def _check_disks(command: SimpleCommand, operands: list[FileOperand]) -> list[SafetyFinding]:
     name = command.program
     if not FORMATTERS.fullmatch(name):
         return []
-    given = command.arguments
-    if given and any(one in DISK_LISTING_WORDS for one in given) and name != "dd":
-        return [ask("disk.list", f"{name} looks at disks", "fs.outside", risk=40)]
-    if name in DISK_DESTROYERS and (not DISK_DESTROYERS[name] or DISK_DESTROYERS[name] & set(given)):
+    arguments = command.arguments
+    if arguments and any(argument in DISK_LISTING_WORDS for argument in arguments) and name != "dd":
+        return [ask("disk.list", f"{name} inspects disks", "fs.outside", risk=40)]
+    if name in DISK_DESTROYERS and (not DISK_DESTROYERS[name] or DISK_DESTROYERS[name] & set(arguments)):
         return [
-            deny("disk.destroy", f"{name} destroys what a disk holds", "host.mutate", "fs.delete", risk=100)
+            deny(
+                "disk.destroy", f"{name} destroys the content of a disk", "host.mutate", "fs.delete", risk=100
+            )
         ]
     touched = [
-        one for one in given if re.search(r"(^|=)/dev/(?!null|zero|u?random|stdin|stdout|fd|full|tty)", one)
+        argument
+        for argument in arguments
+        if re.search(r"(^|=)/dev/(?!null|zero|u?random|stdin|stdout|fd|full|tty)", argument)
     ]
     if name in ("dd", "dcfldd", "ddrescue"):
-        touched = [one for one in touched if not one.startswith("if=")]
+        touched = [argument for argument in touched if not argument.startswith("if=")]
     if touched:
         return [
             deny(
@@ -246,7 +268,7 @@ def _check_disks(command: SimpleCommand, named: list[FileOperand]) -> list[Safet
 
 
 def _check_modes(
-    command: SimpleCommand, named: list[FileOperand], ground: ExecutionContext
+    command: SimpleCommand, operands: list[FileOperand], context: ExecutionContext
 ) -> list[SafetyFinding]:
     if command.program not in ("chmod", "chown", "setfacl", "setcap", "chattr") or len(command.words) < 2:
         return []
@@ -256,11 +278,19 @@ def _check_modes(
         or re.search(r"[ugoa]*[+=][rwxX]*s", mode)
         or command.program == "setcap"
     ):
-        return [deny("mode.setuid", "it gives a program the rights of another user", "priv", "host.mutate")]
+        return [
+            deny(
+                "mode.setuid", "it lets a program run with the rights of another user", "priv", "host.mutate"
+            )
+        ]
     open_wide = re.search(r"[0-7]?[0-7][0-7][2367]$", mode) or re.search(
         r"(^|[,ao])[ugo]*[ao]*[+=][rxX]*w", mode
     )
-    outside = [one for one in named if one.written and one.place.kind not in ("plain", "quiet", "unknown")]
+    outside = [
+        operand
+        for operand in operands
+        if operand.written and operand.place.kind not in ("plain", "quiet", "unknown")
+    ]
     if open_wide and outside:
-        return [ask("mode.open", f"it lets everybody write {outside[0].place.path}", "host.mutate", risk=70)]
-    return [ask("mode", "it changes who may use files", "fs.write", risk=40)]
+        return [ask("mode.open", f"it lets every user write {outside[0].place.path}", "host.mutate", risk=70)]
+    return [ask("mode", "it changes the permissions or the owner of files", "fs.write", risk=40)]

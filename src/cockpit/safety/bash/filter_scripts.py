@@ -1,7 +1,4 @@
-"""Whether a script of sed or awk, or a filter of jq, only prints. Pure; what it does not know is a no.
-
-Whether an awk program only prints. Reads it sign by sign, as awk does; what it does not know is a no.
-"""
+"""Whether a script of sed, awk or jq only prints. Anything not understood counts as no."""
 
 import re
 
@@ -12,7 +9,7 @@ SED_RANGE = rf"(?:{SED_ADDRESS}(?:\s*[,~]\s*(?:[+~]?\d+|{SED_ADDRESS}))?\s*!?\s*
 
 
 def sed_only_prints(script: str) -> bool:
-    """Every command is p, d, q, =, s without w and e, or the like. No files, no programs."""
+    """Whether all commands are p, d, q, =, s without w and e, or similar: no files, no programs."""
     at, depth = 0, 0
     while at < len(script):
         if script[at] in " \t\n;":
@@ -21,8 +18,8 @@ def sed_only_prints(script: str) -> bool:
         if script[at] == "#":
             at = script.find("\n", at) if "\n" in script[at:] else len(script)
             continue
-        if found := re.compile(SED_RANGE).match(script, at):
-            at = found.end()
+        if match := re.compile(SED_RANGE).match(script, at):
+            at = match.end()
         if at >= len(script):
             return False
         letter = script[at]
@@ -47,12 +44,12 @@ def sed_only_prints(script: str) -> bool:
 
 
 def _skip_pattern(script: str, at: int, pattern: str) -> int:
-    found = re.compile(pattern).match(script, at)
-    return found.end() if found else at
+    match = re.compile(pattern).match(script, at)
+    return match.end() if match else at
 
 
 def _skip_substitution(script: str, at: int, letter: str) -> int:
-    """The index behind `s/a/b/flags`, -1 for one that is not plain."""
+    """The index after `s/a/b/flags`, -1 where it is not plain."""
     if at >= len(script) or script[at] in "\\\n":
         return -1
     sign = script[at]
@@ -61,7 +58,8 @@ def _skip_substitution(script: str, at: int, letter: str) -> int:
         while at < len(script) and script[at] != sign:
             if script[at] == "[" and sign != "[":
                 closing = script.find("]", at + 2)
-                # A sign inside a class may or may not end the part: whoever is unsure asks.
+                # It is unclear whether a delimiter inside a class ends the part, so the script does not
+                # count as plain.
                 if closing > 0 and sign in script[at:closing]:
                     return -1
             at += 2 if script[at] == "\\" else 1
@@ -70,13 +68,13 @@ def _skip_substitution(script: str, at: int, letter: str) -> int:
         at += 1
     if letter == "y":
         return at
-    found = re.compile(r"[gpIiMm0-9]*").match(script, at)
-    end = found.end() if found else at
+    match = re.compile(r"[gpIiMm0-9]*").match(script, at)
+    end = match.end() if match else at
     return end if end >= len(script) or script[end] in " \t\n;}" else -1
 
 
 def jq_only_reads(program: str) -> bool:
-    """No environment, no modules, no input of its own."""
+    """Whether the filter uses no environment, no modules and no other input."""
     return not re.search(
         r"\benv\b|\$ENV|\b(import|include|input_filename|debug|stderr|load\w*|eval|envsubst|strenv|system|"
         r"filename|get_search_list)\b",
@@ -85,17 +83,17 @@ def jq_only_reads(program: str) -> bool:
 
 
 def printf_only_prints(form: str) -> bool:
-    """No `%n`, which sets a variable."""
+    """Whether the format has no `%n`, which sets a variable."""
     return not re.search(r"%[-+ #0'*.\d]*[hlLqjzt]*n", form)
 
 
-# Programs, files, the environment, other files of code, and names that stand for them.
+# Names for programs, files, the environment and other source files.
 AWK_FORBIDDEN = word_set(
     """
     system getline fflush close ENVIRON PROCINFO ARGV ARGC FUNCTAB SYMTAB include load namespace nextfile
     """
 )
-# Behind these a slash begins a pattern, although they are words.
+# A slash after these words begins a pattern.
 AWK_PATTERN_STARTS = word_set("print printf return in case else do exit delete if while")
 AWK_TOKEN = re.compile(
     r"""(?P<blank>[ \t\r]+|\\\r?\n|\#[^\n]*)|(?P<string>"(?:[^"\\\n]|\\.|\\\n)*")|(?P<word>[A-Za-z_]\w*)"""
@@ -107,25 +105,26 @@ MAX_AWK_LENGTH = 20_000
 
 
 def awk_only_prints(program: str) -> bool:
-    """No programs, files, environment or indirect calls; output goes to stdout alone."""
+    """Whether the program uses no programs, files, environment or indirect calls, and prints to stdout
+    only."""
     if len(program) > MAX_AWK_LENGTH or re.search(r"\w\\\r?\n\w", program):
         return False
     at, depth, before = 0, 0, ""
-    printing = -1  # the depth of brackets at which a print statement stands, -1 outside of one
+    printing = -1  # bracket depth of the current print statement, -1 outside one
     while at < len(program):
         if program[at] == "/" and _starts_pattern(before):
-            found = AWK_PATTERN.match(program, at)
-            # A slash inside of a class ends the pattern for some awks and not for others.
-            if found is None or re.search(r"\[[^\]]*/", found[0]):
+            match = AWK_PATTERN.match(program, at)
+            # A slash inside a class ends the pattern in some awks only.
+            if match is None or re.search(r"\[[^\]]*/", match[0]):
                 return False
-            at, before = found.end(), "x"
+            at, before = match.end(), "x"
             continue
-        found = AWK_TOKEN.match(program, at)
-        if found is None:
+        match = AWK_TOKEN.match(program, at)
+        if match is None:
             return False
-        at = found.end()
-        text = found[0]
-        if found["blank"]:
+        at = match.end()
+        text = match[0]
+        if match["blank"]:
             continue
         if text in ("|", "|&", "@", "`", '"', "/=") or text in AWK_FORBIDDEN:
             return False
@@ -145,7 +144,7 @@ def awk_only_prints(program: str) -> bool:
 
 
 def _starts_pattern(before: str) -> bool:
-    """Whether a slash behind `before` begins a pattern: not behind what is a value."""
+    """Whether a slash after `before` begins a pattern: not after a value."""
     if before in AWK_PATTERN_STARTS or not before:
         return True
     return not (before[0].isalnum() or before[0] in '_".)]$' or before in ("++", "--"))

@@ -1,13 +1,8 @@
-"""Whether a repository names programs that git would run: filters, textconv and diff drivers, includes.
-Reads its configuration in process and starts nothing. Who is unsure says no.
+"""Git: repositories whose configuration runs programs, the hardened form of git readers, and remotes.
 
-The form in which git readers run: without hooks, helpers, pagers, diff programs and submodules.
-
-Where a command of a forge, a repository or a package index would send or fetch, for the person who is
-asked. Judges nothing.
-
-git that is told to work in the tree a worktree was made from: it would move a person's branch, index or
-files from where nobody looks. Reading there is judged as reading anywhere outside.
+Reads the configuration in process and starts nothing; in doubt a repository is not plain. In a worktree a git
+command that changes the tree it was made from is denied: it would move the user's branch, index or files
+unseen.
 """
 
 import os
@@ -17,16 +12,15 @@ from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
-from cockpit.safety.bash import locations, read_only_proof
-from cockpit.safety.bash.command_model import ShellWord, SimpleCommand
-from cockpit.safety.bash.read_only_proof import find_subcommand
+from cockpit.safety.bash import locations
+from cockpit.safety.bash.command_model import GIT_VALUE_OPTIONS, ShellWord, SimpleCommand
 from cockpit.safety.findings import SafetyFinding, deny
 from cockpit.safety.values import ExecutionContext
 from cockpit.settings import file_io
 from cockpit.workspace.word_set import word_set
 from cockpit.workspace.worktrees.values import WORKTREES_FOLDER, origin_tree
 
-# Sections and keys of which git runs the value, or which bring in other configuration.
+# Sections and keys whose value git runs, or which include other configuration.
 RUNNING_SETTINGS = re.compile(
     r"^\s*\[\s*(filter|include|includeif|diff|merge|mergetool|difftool|gpg|alias|pager|credential|"
     r"extensions|trailer)\b"
@@ -49,20 +43,20 @@ MAX_CONFIG_BYTES = 1_000_000
 
 
 def is_repository_plain(root: str) -> bool:
-    """Whether git, as a hardened reader, runs nothing that the repository at `root` names."""
+    """Whether a hardened git reader runs nothing that the configuration of the repository at `root` names."""
     return _is_config_plain(root, _config_stamp(root))
 
 
-def is_folder_plain(cwd: str | None, ground: ExecutionContext) -> bool:
-    """The same for the folder a command runs in: a repository inside the workspace is another one."""
+def is_folder_plain(cwd: str | None, context: ExecutionContext) -> bool:
+    """Whether the repository of the folder a command runs in is plain. The workspace may contain others."""
     if cwd is None:
         return False
-    if cwd in (ground.root, ground.cwd):
+    if cwd in (context.root, context.cwd):
         return True
     folder = Path(cwd)
     if _is_bare(folder):
         return False
-    while str(folder) != ground.root and folder != folder.parent:
+    while str(folder) != context.root and folder != folder.parent:
         if (folder / ".git").exists() or _is_bare(folder):
             return is_repository_plain(str(folder))
         folder = folder.parent
@@ -74,14 +68,14 @@ def _is_bare(folder: Path) -> bool:
 
 
 def _config_stamp(root: str) -> tuple[tuple[str, int, int], ...]:
-    found = []
+    result = []
     for path in _config_files(root):
         try:
             status = path.stat()
         except OSError:
             continue
-        found.append((str(path), status.st_mtime_ns, status.st_size))
-    return tuple(found)
+        result.append((str(path), status.st_mtime_ns, status.st_size))
+    return tuple(result)
 
 
 def _config_files(root: str) -> list[Path]:
@@ -162,7 +156,7 @@ HARDENED_VARIABLES = (
     ("GIT_TERMINAL_PROMPT", "0"),
     ("PAGER", "cat"),
 )
-# What each subcommand takes besides. An option that is there already is harmless.
+# Further options per subcommand. Repeating an option is harmless.
 HARDENED_OPTIONS = {
     "diff": "--no-ext-diff --no-textconv --ignore-submodules=dirty",
     "log": "--no-ext-diff --no-textconv",
@@ -177,7 +171,7 @@ HARDENED_OPTIONS = {
 
 
 def git_environment() -> tuple[tuple[str, str], ...]:
-    """What every git of the line reads, above all configuration of the repository."""
+    """Variables that override all configuration of the repository for every git of the line."""
     pairs = [("GIT_CONFIG_COUNT", str(len(HARDENED_SETTINGS))), *HARDENED_VARIABLES]
     for at, (key, value) in enumerate(HARDENED_SETTINGS):
         pairs += [(f"GIT_CONFIG_KEY_{at}", key), (f"GIT_CONFIG_VALUE_{at}", value)]
@@ -185,13 +179,13 @@ def git_environment() -> tuple[tuple[str, str], ...]:
 
 
 def harden_git(source: str, commands: list[SimpleCommand]) -> str:
-    """`source` with the options put in behind each subcommand of git, by position."""
+    """`source` with the hardening options inserted after each git subcommand, by byte position."""
     raw = source.encode("utf-8", "surrogatepass")
     cuts: dict[int, str] = {}
     for command in commands:
         if command.program != "git" or command.nested:
             continue
-        name, at = find_subcommand(command)
+        name, at = command.subcommand()
         span = command.words[at].span if at > 0 else None
         if span and name in HARDENED_OPTIONS:
             cuts[span[1]] = HARDENED_OPTIONS[name]
@@ -205,12 +199,12 @@ CONFIGURED_REMOTE = "the configured remote"
 
 
 def find_git_remote(command: SimpleCommand) -> str:
-    """The remote that git talks to, by the words of the line; "" for any other command."""
+    """The remote that git would contact, for the user to see; "" for any other command."""
     words = [word.guess for word in command.words]
     if command.program != "git" or len(words) < 2 or words[1] not in REMOTE_SUBCOMMANDS:
         return ""
-    named = [one for one in words[2:] if not one.startswith("-")]
-    return named[0] if named else CONFIGURED_REMOTE
+    names = [word for word in words[2:] if not word.startswith("-")]
+    return names[0] if names else CONFIGURED_REMOTE
 
 
 LOCATION_OPTIONS = ("--git-dir", "--work-tree")
@@ -223,40 +217,40 @@ READING_SUBCOMMANDS = word_set(
 )
 
 
-def check_origin_tree(command: SimpleCommand, ground: ExecutionContext) -> list[SafetyFinding]:
-    """A refusal where git would change the tree that this worktree was made from."""
-    tree = origin_tree(ground.root) if command.program == "git" else ""
-    if not tree or read_only_proof.find_subcommand(command)[0] in READING_SUBCOMMANDS:
+def check_origin_tree(command: SimpleCommand, context: ExecutionContext) -> list[SafetyFinding]:
+    """Deny a git command that would change the tree this worktree was made from."""
+    tree = origin_tree(context.root) if command.program == "git" else ""
+    if not tree or command.subcommand()[0] in READING_SUBCOMMANDS:
         return []
-    own = _worktree_top(ground.root, tree)
-    for folder in _working_folders(command, ground):
+    own = _worktree_top(context.root, tree)
+    for folder in _working_folders(command, context):
         if locations.is_within(folder, tree) and not locations.is_within(folder, own):
-            reason = f"git would work in {folder}, in the tree that this worktree was made from"
+            reason = f"git would work in {folder}, the tree that this worktree was made from"
             return [deny("write.origin", f"{reason}; run it in the worktree", "vcs.local", "fs.outside")]
     return []
 
 
 def _worktree_top(root: str, tree: str) -> str:
-    """The top of the worktree that `root` lies in."""
+    """The top folder of the worktree that contains `root`."""
     depth = len(WORKTREES_FOLDER) + 1
     return posixpath.join(tree, *root[len(tree) :].strip("/").split("/")[:depth])
 
 
-def _working_folders(command: SimpleCommand, ground: ExecutionContext) -> Iterator[str]:
-    """Where it works, as far as the line says it: `-C` after `-C` from the folder it runs in, and the
-    places that options and variables name."""
-    folder = command.cwd or command.near
-    named = [word for name, word in command.assignments if name in ("GIT_DIR", "GIT_WORK_TREE")]
-    given = list(command.words[1:])
-    while given and given[0].guess.startswith("-"):
-        option, _, value = given.pop(0).text.partition("=")
-        if option == "-C" and given:
-            folder = locations.locate(given.pop(0), folder, folder, ground).path
+def _working_folders(command: SimpleCommand, context: ExecutionContext) -> Iterator[str]:
+    """The folders git would work in: `-C` options one after the other, and folders named by options and
+    variables."""
+    folder = command.cwd or command.likely_cwd
+    names = [word for name, word in command.assignments if name in ("GIT_DIR", "GIT_WORK_TREE")]
+    options = list(command.words[1:])
+    while options and options[0].guess.startswith("-"):
+        option, _, value = options.pop(0).text.partition("=")
+        if option == "-C" and options:
+            folder = locations.locate(options.pop(0), folder, folder, context).path
         elif option in LOCATION_OPTIONS and value:
-            named.append(ShellWord(value))
-        elif option in read_only_proof.GIT_VALUE_OPTIONS and given:
-            word = given.pop(0)
-            named += [word] if option in LOCATION_OPTIONS else []
+            names.append(ShellWord(value))
+        elif option in GIT_VALUE_OPTIONS and options:
+            word = options.pop(0)
+            names += [word] if option in LOCATION_OPTIONS else []
     yield folder
-    for word in named:
-        yield locations.locate(word, folder, folder, ground).path
+    for word in names:
+        yield locations.locate(word, folder, folder, context).path

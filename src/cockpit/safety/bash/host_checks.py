@@ -1,7 +1,4 @@
-"""What single programs do to the machine by their options: git, containers, cockpit itself.
-
-What changes the machine itself: power, accounts, what starts later, the kernel, its defences, cockpit.
-"""
+"""What a command changes on the machine: power, accounts, services, kernel, defences, containers, cockpit."""
 
 import re
 
@@ -25,21 +22,25 @@ GIT_RUNNING_KEYS = re.compile(
 
 
 def check_git_config(command: SimpleCommand) -> list[SafetyFinding]:
-    """Configuration of git that runs programs, and what loses work."""
+    """Git configuration that runs programs."""
     if command.program != "git":
         return []
-    given = command.arguments
-    found = []
-    for at, one in enumerate(given):
+    arguments = command.arguments
+    findings = []
+    for at, argument in enumerate(arguments):
         value = (
-            given[at + 1] if one == "-c" and at + 1 < len(given) else one[2:] if one.startswith("-c") else ""
+            arguments[at + 1]
+            if argument == "-c" and at + 1 < len(arguments)
+            else argument[2:]
+            if argument.startswith("-c")
+            else ""
         )
         if (
-            one in ("-c", "--config-env", "--exec-path")
+            argument in ("-c", "--config-env", "--exec-path")
             or (value and "=" in value)
-            or one.startswith(("--exec-path=", "--config-env="))
+            or argument.startswith(("--exec-path=", "--config-env="))
         ):
-            found.append(
+            findings.append(
                 ask(
                     "git.override",
                     "it overrides git's configuration, which can run programs",
@@ -49,18 +50,18 @@ def check_git_config(command: SimpleCommand) -> list[SafetyFinding]:
                 )
             )
             break
-    if "config" in given:
-        at = given.index("config")
-        keys = [one for one in given[at:] if GIT_RUNNING_KEYS.match(one)]
-        wide = set(given) & {"--global", "--system"}
-        reads = set(given) & {"--get", "--get-all", "--list", "-l", "--get-regexp", "get", "list"}
+    if "config" in arguments:
+        at = arguments.index("config")
+        keys = [argument for argument in arguments[at:] if GIT_RUNNING_KEYS.match(argument)]
+        wide = set(arguments) & {"--global", "--system"}
+        reads = set(arguments) & {"--get", "--get-all", "--list", "-l", "--get-regexp", "get", "list"}
         if keys and not reads:
             strong = wide and re.match(
                 r"(?i)core\.(hookspath|fsmonitor|sshcommand)|alias\..*|filter\.", keys[0]
             )
-            shelled = any(one.startswith("!") for one in given)
+            shelled = any(argument.startswith("!") for argument in arguments)
             if strong and (shelled or not keys[0].lower().startswith("alias.")):
-                found.append(
+                findings.append(
                     deny(
                         "git.config-runs",
                         f"{keys[0]} runs a program in every repository",
@@ -68,27 +69,33 @@ def check_git_config(command: SimpleCommand) -> list[SafetyFinding]:
                         "code.exec",
                     )
                 )
-            found.append(
+            findings.append(
                 ask("git.config-runs", f"{keys[0]} can run programs later", "persist", "code.exec", risk=80)
             )
-    return found
+    return findings
 
 
-def check_containers(name: str, given: tuple[str, ...]) -> list[SafetyFinding]:
+def check_containers(name: str, arguments: tuple[str, ...]) -> list[SafetyFinding]:
     if name not in ("docker", "podman", "nerdctl", "lxc", "kubectl"):
         return []
-    text = " ".join(given)
+    text = " ".join(arguments)
     mounts = re.search(r"(-v|--volume)[ =]/:|(--mount[ =]\S*(source|src)=/(,|\s|$))|-v/:", text)
     secrets = re.search(r"(-v|--volume)[ =]\S*(/etc|/root|\.ssh|\.aws)(/|:)", text)
-    if mounts or secrets or ("--privileged" in given and "--pid=host" in given):
+    if mounts or secrets or ("--privileged" in arguments and "--pid=host" in arguments):
         return [
-            deny("container.escape", "the container gets the whole machine", "container", "priv", risk=95)
+            deny(
+                "container.escape",
+                "the container gets access to the whole machine",
+                "container",
+                "priv",
+                risk=95,
+            )
         ]
-    if "--privileged" in given or "docker.sock" in text or "--pid=host" in text:
+    if "--privileged" in arguments or "docker.sock" in text or "--pid=host" in text:
         return [
             ask(
                 "container.privileged",
-                "the container gets rights over the machine",
+                "the container gets rights on the machine",
                 "container",
                 "priv",
                 risk=85,
@@ -98,7 +105,7 @@ def check_containers(name: str, given: tuple[str, ...]) -> list[SafetyFinding]:
 
 
 def check_cockpit(command: SimpleCommand) -> list[SafetyFinding]:
-    """cockpit run by itself: its own switches are a person's."""
+    """cockpit started by itself: its permission switches belong to the user."""
     if command.program == "cockpit" and not set(command.arguments) & {"--version", "--help", "-h"}:
         risky = set(command.arguments) & {
             "trust",
@@ -141,50 +148,67 @@ VIEW_CHANGERS = word_set("chroot nsenter unshare mount umount swapoff swapon piv
 COCKPIT_PROCESS = re.compile(r"cockpit")
 
 
-def check_host(command: SimpleCommand, ground: ExecutionContext) -> list[SafetyFinding]:
-    """Everything about the machine."""
-    name, given = command.program, command.arguments
-    found: list[SafetyFinding] = []
-    if name == "getent" and set(given) & {"shadow", "gshadow"}:
-        found.append(deny("read.secret", "it reads the passwords of the system", "secret.read"))
-    if name in ("gpg", "gpg2") and any(one.startswith("--export-secret") for one in given):
-        found.append(deny("read.secret", "it writes out private keys", "secret.read"))
-    if name in POWER or (name in ("init", "openrc-init") and set(given) & {"0", "6", "1", "s", "S"}):
-        found.append(deny("host.power", "it stops or restarts the machine", "host.mutate"))
-    if name in ACCOUNTS and not set(given) & {"-S", "--status", "-l", "--list", "--help", "-read", "-list"}:
-        found.append(deny("host.accounts", f"{name} changes who may log in", "priv", "persist"))
-    if name in KERNEL and not set(given) & {"-n", "--dry-run", "status", "-l", "list"}:
-        found.append(deny("host.kernel", f"{name} changes the kernel or its defences", "host.mutate", "priv"))
-    found += [
-        *_check_services(name, given),
-        *_check_firewall(name, given),
+def check_host(command: SimpleCommand, context: ExecutionContext) -> list[SafetyFinding]:
+    """All findings about the machine."""
+    name, arguments = command.program, command.arguments
+    findings: list[SafetyFinding] = []
+    if name == "getent" and set(arguments) & {"shadow", "gshadow"}:
+        findings.append(deny("read.secret", "it reads the password hashes of the system", "secret.read"))
+    if name in ("gpg", "gpg2") and any(argument.startswith("--export-secret") for argument in arguments):
+        findings.append(deny("read.secret", "it exports private keys", "secret.read"))
+    if name in POWER or (name in ("init", "openrc-init") and set(arguments) & {"0", "6", "1", "s", "S"}):
+        findings.append(deny("host.power", "it stops or restarts the machine", "host.mutate"))
+    if name in ACCOUNTS and not set(arguments) & {
+        "-S",
+        "--status",
+        "-l",
+        "--list",
+        "--help",
+        "-read",
+        "-list",
+    }:
+        findings.append(deny("host.accounts", f"{name} changes who may log in", "priv", "persist"))
+    if name in KERNEL and not set(arguments) & {"-n", "--dry-run", "status", "-l", "list"}:
+        findings.append(
+            deny("host.kernel", f"{name} changes the kernel or its defences", "host.mutate", "priv")
+        )
+    findings += [
+        *_check_services(name, arguments),
+        *_check_firewall(name, arguments),
         *_check_scheduled(command),
         *_check_traces(command),
     ]
-    found += [
+    findings += [
         *_check_signals(command),
         *check_git_config(command),
-        *check_containers(name, given),
+        *check_containers(name, arguments),
         *check_cockpit(command),
     ]
-    if ELEVATORS & {name, *command.under}:
-        found.append(ask("privilege", "it runs with the rights of another user", "priv", risk=70))
-    return [*found, *_check_views(name, given)]
+    if ELEVATORS & {name, *command.wrappers}:
+        findings.append(ask("privilege", "it runs with the rights of another user", "priv", risk=70))
+    return [*findings, *_check_views(name, arguments)]
 
 
-def _check_views(name: str, given: tuple[str, ...]) -> list[SafetyFinding]:
-    """Programs that change what is seen of the machine."""
+def _check_views(name: str, arguments: tuple[str, ...]) -> list[SafetyFinding]:
+    """Programs that change what other programs see of the machine."""
     if name not in VIEW_CHANGERS:
         return []
-    again = name == "mount" and "/" in given and any("remount,rw" in one for one in given)
-    if again or (name == "nsenter" and set(given) & {"1", "--target=1", "-t1"}):
-        return [deny("host.escape", f"{name} leaves what holds it in", "priv", "host.mutate")]
-    told = f"{name} changes what programs see of the machine"
-    return [ask("host.mount", told, "priv", "host.mutate", risk=75)]
+    again = name == "mount" and "/" in arguments and any("remount,rw" in argument for argument in arguments)
+    if again or (name == "nsenter" and set(arguments) & {"1", "--target=1", "-t1"}):
+        return [deny("host.escape", f"{name} leaves the container or namespace", "priv", "host.mutate")]
+    reason = f"{name} changes what programs see of the machine"
+    return [ask("host.mount", reason, "priv", "host.mutate", risk=75)]
 
 
-def _check_services(name: str, given: tuple[str, ...]) -> list[SafetyFinding]:
-    if name == "launchctl" and set(given) & {"load", "bootstrap", "submit", "enable", "bootout", "setenv"}:
+def _check_services(name: str, arguments: tuple[str, ...]) -> list[SafetyFinding]:
+    if name == "launchctl" and set(arguments) & {
+        "load",
+        "bootstrap",
+        "submit",
+        "enable",
+        "bootout",
+        "setenv",
+    }:
         return [deny("persist.service", "it sets up a program that starts later", "persist")]
     if name not in (
         "systemctl",
@@ -197,7 +221,7 @@ def _check_services(name: str, given: tuple[str, ...]) -> list[SafetyFinding]:
     ):
         return []
     if (
-        set(given)
+        set(arguments)
         & {
             "poweroff",
             "reboot",
@@ -214,16 +238,16 @@ def _check_services(name: str, given: tuple[str, ...]) -> list[SafetyFinding]:
         and name == "systemctl"
     ):
         return [deny("host.power", "it stops or restarts the machine", "host.mutate")]
-    weakens = set(given) & {"stop", "disable", "mask", "kill", "remove", "off"}
-    if weakens and any(DEFENCES.search(one) for one in given):
-        return [deny("host.defences", "it switches off what protects the machine", "host.mutate")]
-    if set(given) & {"edit", "set-property", "link", "import-environment", "set-environment"}:
+    weakens = set(arguments) & {"stop", "disable", "mask", "kill", "remove", "off"}
+    if weakens and any(DEFENCES.search(argument) for argument in arguments):
+        return [deny("host.defences", "it disables protection of the machine", "host.mutate")]
+    if set(arguments) & {"edit", "set-property", "link", "import-environment", "set-environment"}:
         return [deny("persist.service", "it changes what starts with the machine", "persist")]
     return [ask("host.service", "it changes a service of the machine", "host.mutate", risk=60)]
 
 
-def _check_firewall(name: str, given: tuple[str, ...]) -> list[SafetyFinding]:
-    flags = set(given)
+def _check_firewall(name: str, arguments: tuple[str, ...]) -> list[SafetyFinding]:
+    flags = set(arguments)
     off = (
         (
             name in ("iptables", "ip6tables", "iptables-legacy")
@@ -237,14 +261,12 @@ def _check_firewall(name: str, given: tuple[str, ...]) -> list[SafetyFinding]:
         or (name == "auditctl" and (flags & {"-D"} or {"-e", "0"} <= flags))
         or (
             name == "sysctl"
-            and (flags & {"-w", "--write", "-p", "--load"} or any("=" in one for one in given))
+            and (flags & {"-w", "--write", "-p", "--load"} or any("=" in argument for argument in arguments))
         )
         or (name in ("netsh", "Set-MpPreference"))
     )
     if off:
-        return [
-            deny("host.defences", f"{name} switches off or changes what protects the machine", "host.mutate")
-        ]
+        return [deny("host.defences", f"{name} disables or changes protection of the machine", "host.mutate")]
     if name in (
         "iptables",
         "ip6tables",
@@ -258,20 +280,27 @@ def _check_firewall(name: str, given: tuple[str, ...]) -> list[SafetyFinding]:
         "tc",
         "sysctl",
     ):
-        return [ask("host.network", f"{name} is about the network of the machine", "host.mutate", risk=50)]
+        return [
+            ask(
+                "host.network",
+                f"{name} changes or shows the machine's network settings",
+                "host.mutate",
+                risk=50,
+            )
+        ]
     return []
 
 
 def _check_scheduled(command: SimpleCommand) -> list[SafetyFinding]:
-    name, given = command.program, command.arguments
+    name, arguments = command.program, command.arguments
     if name == "crontab":
-        if "-e" in given or "-l" in given or (not given and not command.stdin.piped):
-            return [ask("persist.cron", "it is about the cron table", "persist", risk=70)]
-        if not given or given == ("-r",) or given == ("-i", "-r"):
+        if "-e" in arguments or "-l" in arguments or (not arguments and not command.stdin.piped):
+            return [ask("persist.cron", "it changes or shows the cron table", "persist", risk=70)]
+        if not arguments or arguments == ("-r",) or arguments == ("-i", "-r"):
             return [deny("persist.cron", "it replaces or removes the cron table", "persist")]
         return [deny("persist.cron", "it sets up commands that run later", "persist")]
     if name in ("at", "batch"):
-        return [deny("persist.at", "it sets up a command that runs later, unseen", "persist")]
+        return [deny("persist.at", "it schedules a command that runs later without being seen", "persist")]
     if name in (
         "update-alternatives",
         "alternatives",
@@ -282,41 +311,50 @@ def _check_scheduled(command: SimpleCommand) -> list[SafetyFinding]:
         "gsettings",
     ):
         return [
-            ask("host.alternatives", f"{name} changes what programs the machine uses", "host.mutate", risk=60)
+            ask(
+                "host.alternatives", f"{name} changes which programs the machine uses", "host.mutate", risk=60
+            )
         ]
     if name in ("ssh-copy-id",):
-        return [deny("persist.key", "it plants a login key on another machine", "persist", "net.egress")]
+        return [deny("persist.key", "it installs a login key on another machine", "persist", "net.egress")]
     return []
 
 
 def _check_traces(command: SimpleCommand) -> list[SafetyFinding]:
-    name, given = command.program, command.arguments
+    name, arguments = command.program, command.arguments
     names = {left for left, _ in command.assignments}
     off = (
-        (name == "history" and set(given) & {"-c", "-w", "-d", "-cw"})
-        or (name == "unset" and set(given) & {"HISTFILE", "HISTSIZE"})
-        or (name == "set" and list(given)[:2] == ["+o", "history"])
-        or (name == "shopt" and "histappend" in given and "-u" in given)
+        (name == "history" and set(arguments) & {"-c", "-w", "-d", "-cw"})
+        or (name == "unset" and set(arguments) & {"HISTFILE", "HISTSIZE"})
+        or (name == "set" and list(arguments)[:2] == ["+o", "history"])
+        or (name == "shopt" and "histappend" in arguments and "-u" in arguments)
         or bool(names & {"HISTFILE", "HISTSIZE", "HISTFILESIZE", "HISTCONTROL"})
-        or (name == "journalctl" and any(one.startswith(("--vacuum", "--rotate")) for one in given))
+        or (
+            name == "journalctl"
+            and any(argument.startswith(("--vacuum", "--rotate")) for argument in arguments)
+        )
         or (name in ("utmpdump", "wevtutil"))
-        or (name == "dmesg" and set(given) & {"-C", "-c", "--clear"})
+        or (name == "dmesg" and set(arguments) & {"-C", "-c", "--clear"})
     )
     if off:
-        return [deny("host.traces", "it wipes the record of what was done", "host.mutate")]
+        return [deny("host.traces", "it deletes the record of what was done", "host.mutate")]
     return []
 
 
 def _check_signals(command: SimpleCommand) -> list[SafetyFinding]:
-    name, given = command.program, command.arguments
+    name, arguments = command.program, command.arguments
     if name not in ("kill", "pkill", "killall", "skill", "xkill", "killall5", "taskkill", "renice"):
         return []
-    plain = [one for at, one in enumerate(given) if not one.startswith("-") or (at and one == "-1")]
+    plain = [
+        argument
+        for at, argument in enumerate(arguments)
+        if not argument.startswith("-") or (at and argument == "-1")
+    ]
     if (
-        name in ("pkill", "killall") and any(COCKPIT_PROCESS.search(one) for one in given)
+        name in ("pkill", "killall") and any(COCKPIT_PROCESS.search(argument) for argument in arguments)
     ) or "$PPID" in command.text:
         return [deny("agent.stop", "it stops cockpit itself", "agent.self", "proc.signal")]
-    if name == "killall5" or (name == "kill" and set(plain) & {"-1", "1"} and "-l" not in given):
+    if name == "killall5" or (name == "kill" and set(plain) & {"-1", "1"} and "-l" not in arguments):
         return [deny("host.power", "it stops every process of the machine", "proc.signal", "host.mutate")]
     if name in ("pkill", "killall") and set(plain) & {
         "init",
@@ -328,5 +366,5 @@ def _check_signals(command: SimpleCommand) -> list[SafetyFinding]:
         ".",
         ".*",
     }:
-        return [ask("process.signal", "it stops processes that others need", "proc.signal", risk=75)]
+        return [ask("process.signal", "it stops processes that other programs need", "proc.signal", risk=75)]
     return [ask("process.signal", "it sends a signal to a process", "proc.signal", risk=45)]

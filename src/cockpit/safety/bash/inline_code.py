@@ -1,4 +1,4 @@
-"""Code on the command line in other languages: what plainly must not run is refused by what it names."""
+"""Code in other languages on the command line. Code that plainly must not run is denied by what it names."""
 
 import re
 
@@ -52,97 +52,102 @@ KILL_CALLS = re.compile(r"reboot|poweroff|shutdown|os\.kill\(-?1\b|kill\s*\(?-?9
 
 
 def check_inline_code(
-    command: SimpleCommand, ground: ExecutionContext
+    command: SimpleCommand, context: ExecutionContext
 ) -> tuple[list[SafetyFinding], list[str]]:
-    """What inline code would plainly do, and the texts in it that a shell may be given."""
+    """The findings on inline code, and the texts in it that may be given to a shell."""
     if not LANGUAGES.fullmatch(command.program):
         return [], []
     text = "\n".join(word.guess for word in command.words[1:] if not word.guess.startswith("--"))
     if command.stdin.text and len(command.words) < 3:
         text += "\n" + command.stdin.text
     if len(text) > 20_000:
-        return [
-            ask("code.long", "its code is too long to look through", "code.exec", "shell.opaque", risk=70)
-        ], []
+        return [ask("code.long", "its code is too long to check", "code.exec", "shell.opaque", risk=70)], []
     strings = _strings(text)
-    found = _check_patterns(text, command.program)
-    for one in strings:
-        found += _check_named_path(one, text, command, ground)
-    shelled = [one for one in strings if " " in one or "/" in one] if SHELL_CALLS.search(text) else []
+    findings = _check_patterns(text, command.program)
+    for literal in strings:
+        findings += _check_named_path(literal, text, command, context)
+    shelled = [text for text in strings if " " in text or "/" in text] if SHELL_CALLS.search(text) else []
     if command.program in ("sed", "gsed"):
         shelled += re.findall(r"(?:^|[;\n\d$/{!])\s*e\s+([^\n;]+)", text)
     if SHELL_CALLS.search(text):
-        words = [one for one in strings if one and "\n" not in one]
+        words = [text for text in strings if text and "\n" not in text]
         shelled.append(" ".join(words))
         shelled += re.findall(r"(?:system|exec|spawn|qx|`|:?!|shell)\s*\(?\s*([^;\n]{2,200})", text)
-    return found, shelled
+    return findings, shelled
 
 
 def _strings(text: str) -> list[str]:
     out = []
     for groups in STRING_LITERALS.findall(text):
-        one = next((group for group in groups if group), "")
-        if one:
-            out.append(unquote_ansi(one) if "\\" in one else one)
-            inner = STRING_LITERALS.findall(one)
+        item = next((group for group in groups if group), "")
+        if item:
+            out.append(unquote_ansi(item) if "\\" in item else item)
+            inner = STRING_LITERALS.findall(item)
             out += [next((group for group in each if group), "") for each in inner]
     return out[:64]
 
 
 def _check_patterns(text: str, program: str) -> list[SafetyFinding]:
-    found = []
+    findings = []
     if (
         SOCKET_CALLS.search(text)
         and SHELL_TIES.search(re.sub(r"import [^;\n]*", "", text))
         and re.search(r"dup2|/bin/|exec|spawn|popen|pty|system|sh\b", text)
     ):
-        found.append(
+        findings.append(
             deny(
                 "net.reverse-shell",
-                "its code ties a program to a network connection",
+                "its code connects a shell to the network",
                 "net.egress",
                 "code.remote",
                 risk=100,
             )
         )
     if FETCH_CALLS.search(text) and RUN_CALLS.search(text) and program not in ("awk", "sed"):
-        found.append(
+        findings.append(
             deny("code.remote", "its code runs what it fetches from the network", "code.remote", "net.egress")
         )
     elif DECODE_CALLS.search(text) and re.search(
         r"\b(exec|eval|system|popen|subprocess|spawn|Function|loads)\b", text
     ):
-        found.append(deny("code.decoded", "its code runs a text that nobody can read", "code.remote"))
+        findings.append(deny("code.decoded", "its code runs a text that cannot be read", "code.remote"))
     if FORK_LOOPS.search(text):
-        found.append(deny("fork-bomb", "its code starts processes without end", "host.mutate"))
+        findings.append(deny("fork-bomb", "its code starts processes endlessly", "host.mutate"))
     if KILL_CALLS.search(text) and SHELL_CALLS.search(text):
-        found.append(deny("host.power", "its code stops the machine or all processes", "host.mutate"))
-    return found
+        findings.append(deny("host.power", "its code stops the machine or all processes", "host.mutate"))
+    return findings
 
 
 def _check_named_path(
-    one: str, text: str, command: SimpleCommand, ground: ExecutionContext
+    literal: str, text: str, command: SimpleCommand, context: ExecutionContext
 ) -> list[SafetyFinding]:
     """What the code does with a path that it names."""
-    if not re.match(r"[~/.$]|\w:|id_", one) or "\n" in one or len(one) > 300:
+    if not re.match(r"[~/.$]|\w:|id_", literal) or "\n" in literal or len(literal) > 300:
         return []
-    path = one.replace("$HOME", ground.home).replace("$ENV{HOME}", ground.home)
-    path = ground.home + path[1:] if path.startswith("~") else path
+    path = literal.replace("$HOME", context.home).replace("$ENV{HOME}", context.home)
+    path = context.home + path[1:] if path.startswith("~") else path
     word = ShellWord(path)
-    spot = locate(word, command.cwd, command.near, ground)
-    if REMOVE_CALLS.search(text) and (reason := explain_tree_loss(word, command.cwd, command.near, ground)):
+    location = locate(word, command.cwd, command.likely_cwd, context)
+    if REMOVE_CALLS.search(text) and (
+        reason := explain_tree_loss(word, command.cwd, command.likely_cwd, context)
+    ):
+        return [
+            deny("destroy.tree", f"its code deletes or changes a whole tree: {reason}", "fs.delete", risk=100)
+        ]
+    if location.kind in ("secret", "process"):
+        return [deny("read.secret", f"its code names {literal}: {location.reason}", "secret.read")]
+    changes = WRITE_CALLS.search(text) or REMOVE_CALLS.search(text)
+    if changes and location.kind in ("protected", "persist", "own", "origin", "system", "device"):
+        return [
+            deny("write.protected", f"its code writes {literal}: {location.reason}", "persist", "fs.write")
+        ]
+    if location.kind == "project secret" and FETCH_CALLS.search(text):
         return [
             deny(
-                "destroy.tree", f"its code deletes or changes what must stay: {reason}", "fs.delete", risk=100
+                "secret.sent",
+                f"its code reads {literal} and talks to the network",
+                "secret.read",
+                "net.egress",
             )
-        ]
-    if spot.kind in ("secret", "process"):
-        return [deny("read.secret", f"its code names {one}: {spot.reason}", "secret.read")]
-    changes = WRITE_CALLS.search(text) or REMOVE_CALLS.search(text)
-    if changes and spot.kind in ("protected", "persist", "own", "origin", "system", "device"):
-        return [deny("write.protected", f"its code writes {one}: {spot.reason}", "persist", "fs.write")]
-    if spot.kind == "project secret" and FETCH_CALLS.search(text):
-        return [
-            deny("secret.sent", f"its code reads {one} and talks to the network", "secret.read", "net.egress")
         ]
     return []

@@ -1,85 +1,49 @@
-"""Loops over words and functions in the walk.
+"""Walks the syntax tree of a bash line and lists the commands it runs: where each runs and what it reads.
 
-The walk over every node of a line's tree: what runs, in which folder, fed by what. Judges nothing.
+Judges nothing. Text that cannot be walked is noted and left to the fallback scan of `line_verdict`.
 """
 
 import posixpath
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from cockpit.safety.bash import command_model as letters
-from cockpit.safety.bash import parser
 from cockpit.safety.bash.command_model import (
     NO_OUTPUT,
+    SPLIT,
     UNKNOWN,
     DataFlow,
+    LineReading,
+    Redirection,
     ShellScope,
     ShellWord,
     SimpleCommand,
+    node_text,
+)
+from cockpit.safety.bash.data_flow import (
+    names_descriptor,
+    parse_redirect,
+    read_file,
+    read_heredoc,
+    read_herestring,
+    record_writes,
+    words_after_target,
 )
 from cockpit.safety.bash.expansion import WordExpander, WordPart
+from cockpit.safety.bash.parser import blank_unsupported_syntax, parse_bash
+from cockpit.safety.bash.simple_commands import (
+    function_key,
+    walk_assignments,
+    walk_command,
+    walk_declaration,
+    walk_test,
+)
 from cockpit.safety.values import ExecutionContext
 from cockpit.workspace.word_set import word_set
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-
+MAX_DEPTH = 28  # nested substitutions and groups
 MAX_LOOP_VALUES = 16  # values of a loop that are tried one by one
-
-
-def walk_loop(walk: "LineWalker", node: "Node", scope: ShellScope, stdin: DataFlow) -> DataFlow:
-    """`for name in values`: the body once with each value, with all of them where there are many."""
-    from cockpit.safety.bash.simple_commands import emit_command
-
-    name = _compound_text(node.child_by_field_name("variable"))
-    values = [
-        word for child in node.children_by_field_name("value") for word in walk.folder.fold(child, scope)
-    ]
-    body = node.child_by_field_name("body")
-    if body is None:
-        return walk.block(node, scope, stdin)
-    if not values and scope.arguments is None:
-        values = [ShellWord(UNKNOWN, False)]
-    if len(values) > MAX_LOOP_VALUES:
-        # All of them at once: as operands of one command they are each looked at.
-        text = letters.SPLIT.join(word.text for word in values)
-        values = [*values[: MAX_LOOP_VALUES // 2], ShellWord(text, False)]
-    flow, before = NO_OUTPUT, scope.cwd
-    if values:
-        emit_command(walk, SimpleCommand(f"for {name}", (), ((name, values[0]),), (), scope.cwd, scope.near))
-    for value in values:
-        scope.names[name] = value
-        flow = flow.joined(walk.statement(body, scope, stdin))
-    if scope.cwd != before:
-        scope.cwd = None
-    return flow
-
-
-def walk_function(walk: "LineWalker", node: "Node", scope: ShellScope, stdin: DataFlow) -> DataFlow:
-    """A function is kept for its calls, and looked at once as if nobody knew its arguments."""
-    name, body = _compound_text(node.child_by_field_name("name")), node.child_by_field_name("body")
-    if body is None:
-        return NO_OUTPUT
-    scope.functions[name] = body
-    inner = scope.copy()
-    inner.arguments, inner.calling = None, (*scope.calling, function_key(name, body))
-    flow = walk.statement(body, inner, stdin)
-    walk.reading.marks.append(f"function {name}")
-    return DataFlow(flow.taints)
-
-
-def function_key(name: str, body: "Node") -> str:
-    """The function a call runs: one that defines its own name anew calls another one by it."""
-    return f"{name} {body.id} {body.start_byte}"
-
-
-def _compound_text(node: "Node | None") -> str:
-    return ((node.text if node else b"") or b"").decode("utf-8", "replace")
-
-
-MAX_DEPTH = 28  # substitutions and groups in one another
-MAX_COMMANDS = 300  # simple commands that are looked at one by one
 EXPANDED_NODES = word_set(
     """
     word string raw_string ansi_c_string translated_string concatenation simple_expansion expansion
@@ -87,88 +51,58 @@ EXPANDED_NODES = word_set(
     extglob_pattern test_operator
     """
 )
-
-
-@dataclass(slots=True)
-class LineReading:
-    """What one line brought out. `notes` are (rule, piece) of what nobody can read; `files` what earlier
-    commands of the line wrote; `unread` are pieces that were not walked."""
-
-    ground: ExecutionContext
-    commands: list[SimpleCommand] = field(default_factory=list)
-    notes: list[tuple[str, str]] = field(default_factory=list)
-    files: dict[str, DataFlow] = field(default_factory=dict)
-    unread: list[str] = field(default_factory=list)
-    depth: int = 0
-    left: int = MAX_COMMANDS
-    strings: int = 0
-    marks: list[str] = field(default_factory=list)
-
-    def note(self, rule: str, piece: str) -> None:
-        self.notes.append((rule, piece[:200]))
+IGNORED_NODES = word_set("comment heredoc_body heredoc_start heredoc_end variable_name")
 
 
 class LineWalker:
     """One walk over one line."""
 
-    def __init__(self, ground: ExecutionContext) -> None:
-        self.reading = LineReading(ground)
-        user = posixpath.basename(ground.home.rstrip("/"))
-        self.user = user
-        self.incoming = DataFlow()
-        # Redirections that the grammar hung on a list, by the statement that bash gives them to.
-        self.hung: dict[tuple[int, int, int], tuple[Node, list[Node]]] = {}
-        self.folder = WordExpander(
-            ground.home, user, self.substituted, self.process, self.reading.note, self._deeper
+    def __init__(self, context: ExecutionContext) -> None:
+        self.reading = LineReading()
+        self.stdin = DataFlow()
+        self._context = context
+        self._user = posixpath.basename(context.home.rstrip("/"))
+        # Redirections that the grammar attached to a list, by the statement that bash gives them to.
+        self._deferred: dict[tuple[int, int, int], tuple[Node, list[Node]]] = {}
+        self.expander = WordExpander(
+            context.home,
+            self._user,
+            self._substitution,
+            self._process_substitution,
+            self.reading.note,
+            self._nested_text,
         )
 
     def start(self) -> ShellScope:
-        ground = self.reading.ground
-        names = {
-            "HOME": ShellWord(ground.home),
+        """The scope at the beginning of the line."""
+        context = self._context
+        variables = {
+            "HOME": ShellWord(context.home),
             "IFS": ShellWord(" "),
-            "USER": ShellWord(self.user),
-            "LOGNAME": ShellWord(self.user),
+            "USER": ShellWord(self._user),
+            "LOGNAME": ShellWord(self._user),
         }
-        cwd = ground.cwd or ground.root
-        return ShellScope(cwd, cwd, names, {})
+        cwd = context.cwd or context.root
+        return ShellScope(cwd, cwd, context.home, variables, {})
 
     def script(self, text: str, scope: ShellScope, stdin: DataFlow) -> DataFlow:
-        """A whole script: the line itself, or the string that a nested shell is given."""
-        plain = parser.blank_unsupported_syntax(text)
+        """Walk a whole script: the line itself, or the text given to a nested shell."""
+        plain = blank_unsupported_syntax(text)
         if plain != text:
             self.reading.note("coproc", text)
-        root = parser.parse_bash(plain.encode("utf-8", "replace"))
+        root = parse_bash(plain.encode("utf-8", "replace"))
         if root is None:
-            self.reading.note("unparsed", text)
-            self.reading.unread.append(text)
+            self.reading.skip("unparsed", text)
             return DataFlow()
         if root.has_error:
-            self.reading.note("syntax", text)
-            self.reading.unread.append(text)
-        return self.block(root, scope, stdin)
-
-    def block(self, node: "Node", scope: ShellScope, stdin: DataFlow) -> DataFlow:
-        """Statements one after the other. What a later one reads is the same stdin."""
-        flow = NO_OUTPUT
-        for child in node.named_children:
-            flow = flow.joined(self.statement(child, scope, stdin))
-            if self.reading.left <= 0:
-                # One piece for all that is left: what was read already is in it again, which harms nobody.
-                self.reading.note("parts", _text(node))
-                self.reading.unread.append(_text(node))
-                break
-            if scope.doubtful:
-                scope.doubtful = False
-                scope.cwd = None
-        return flow
+            self.reading.skip("syntax", text)
+        return self._block(root, scope, stdin)
 
     def statement(self, node: "Node", scope: ShellScope, stdin: DataFlow) -> DataFlow:
-        """Any node that stands where a command may stand."""
+        """Walk any node that stands where a command may stand."""
         reading = self.reading
-        if reading.depth >= MAX_DEPTH or reading.left <= 0:
-            reading.note("depth" if reading.left > 0 else "parts", _text(node))
-            reading.unread.append(_text(node))
+        if reading.depth >= MAX_DEPTH or reading.commands_left <= 0:
+            reading.skip("depth" if reading.commands_left > 0 else "parts", node_text(node))
             return DataFlow()
         reading.depth += 1
         try:
@@ -176,41 +110,64 @@ class LineWalker:
         finally:
             reading.depth -= 1
 
-    def _statement(self, node: "Node", scope: ShellScope, stdin: DataFlow) -> DataFlow:
-        from cockpit.safety.bash import data_flow, simple_commands
+    def words(self, node: "Node", scope: ShellScope) -> list[ShellWord]:
+        """All words below a node that is not a command. Their substitutions are walked."""
+        words: list[ShellWord] = []
+        waiting = [node]
+        while waiting:
+            current = waiting.pop()
+            if current.type in EXPANDED_NODES:
+                words += self.expander.expand(current, scope)
+            else:
+                waiting.extend(reversed(current.named_children))
+        return words
 
-        if (flow := data_flow.walk_deferred_redirects(self, node, scope, stdin)) is not None:
-            return flow
+    def _block(self, node: "Node", scope: ShellScope, stdin: DataFlow) -> DataFlow:
+        """Statements one after the other, which all read the same stdin."""
+        flow = NO_OUTPUT
+        for child in node.named_children:
+            flow = flow.joined(self.statement(child, scope, stdin))
+            if self.reading.commands_left <= 0:
+                # The whole block goes to the fallback scan; scanning its first commands again is harmless.
+                self.reading.skip("parts", node_text(node))
+                break
+            if scope.cwd_uncertain:
+                scope.cwd_uncertain = False
+                scope.cwd = None
+        return flow
+
+    def _statement(self, node: "Node", scope: ShellScope, stdin: DataFlow) -> DataFlow:
+        if self._deferred and (deferred := self._deferred.pop(_node_key(node), None)) is not None:
+            return self._with_redirects(deferred[0], node, deferred[1], scope, stdin)
         match node.type:
             case "command":
-                return simple_commands.walk_command(self, node, scope, stdin, ())
+                return walk_command(self, node, scope, stdin)
             case "redirected_statement":
-                return data_flow.walk_redirected(self, node, scope, stdin)
+                return self._redirected(node, scope, stdin)
             case "pipeline":
                 return self._pipeline(node, scope, stdin)
             case "list":
                 return self._list(node, scope, stdin)
             case "subshell":
-                return self.block(node, scope.copy(), stdin)
+                return self._block(node, scope.copy(), stdin)
             case "variable_assignment" | "variable_assignments":
-                return simple_commands.walk_assignments(self, node, scope)
+                return walk_assignments(self, node, scope)
             case "declaration_command" | "unset_command":
-                return simple_commands.walk_declaration(self, node, scope)
+                return walk_declaration(self, node, scope)
             case "test_command":
-                return simple_commands.walk_test(self, node, scope)
+                return walk_test(self, node, scope)
             case "for_statement":
-                return walk_loop(self, node, scope, stdin)
+                return self._loop(node, scope, stdin)
             case "function_definition":
-                return walk_function(self, node, scope, stdin)
-            case "comment" | "heredoc_body" | "heredoc_start" | "heredoc_end" | "variable_name":
+                return self._function(node, scope, stdin)
+            case _ if node.type in IGNORED_NODES:
                 return NO_OUTPUT
             case "compound_statement" if (node.text or b"").startswith(b"(("):
                 self.words(node, scope)
-                self.reading.note("arithmetic", _text(node))
-                self.reading.unread.append(_text(node))
+                self.reading.skip("arithmetic", node_text(node))
                 return NO_OUTPUT
             case "c_style_for_statement":
-                self.reading.note("arithmetic", _text(node))
+                self.reading.note("arithmetic", node_text(node))
                 return self._branches(node, scope, stdin)
             case "if_statement" | "while_statement" | "case_statement" | "case_item":
                 return self._branches(node, scope, stdin)
@@ -218,48 +175,37 @@ class LineWalker:
                 self.words(node, scope)
                 return NO_OUTPUT
             case _:
-                return self.block(node, scope, stdin)
-
-    def words(self, node: "Node", scope: ShellScope) -> list[ShellWord]:
-        """All words below a node that is no command: what their substitutions run is seen."""
-        found: list[ShellWord] = []
-        waiting = [node]
-        while waiting:
-            one = waiting.pop()
-            if one.type in EXPANDED_NODES:
-                found += self.folder.fold(one, scope)
-            else:
-                waiting.extend(reversed(one.named_children))
-        return found
+                return self._block(node, scope, stdin)
 
     def _pipeline(self, node: "Node", scope: ShellScope, stdin: DataFlow) -> DataFlow:
         flow = stdin
-        for at, child in enumerate(node.named_children):
+        for index, child in enumerate(node.named_children):
             before = scope.cwd
-            # `cd x && a 2>&1 | b` is a list in a pipeline only to the grammar: bash moves for good.
-            listed = not at and _body(child).type == "list"
-            flow = self.statement(child, scope if listed else scope.copy(), flow)
+            # The grammar reads `cd x && a 2>&1 | b` as a list inside a pipeline; in bash the `cd` lasts.
+            inner = child.child_by_field_name("body") if child.type == "redirected_statement" else None
+            is_list = index == 0 and (inner or child).type == "list"
+            flow = self.statement(child, scope if is_list else scope.copy(), flow)
             flow = DataFlow(flow.taints, flow.text, True)
-            scope.doubtful = scope.doubtful or scope.cwd != before
+            scope.cwd_uncertain = scope.cwd_uncertain or scope.cwd != before
         return flow
 
     def _list(self, node: "Node", scope: ShellScope, stdin: DataFlow) -> DataFlow:
-        # `a && b && c` is a list in a list to the grammar: walked as one row, it is not deep.
+        # The grammar nests `a && b && c`; walked as one row, a long list is not deep.
         row: list[tuple[str, Node]] = []
         while node.type == "list" and node.named_child_count:
-            sign = next((child.type for child in node.children if child.type in ("&&", "||")), "&&")
-            row += [(sign, child) for child in reversed(node.named_children[1:])]
+            operator = next((child.type for child in node.children if child.type in ("&&", "||")), "&&")
+            row += [(operator, child) for child in reversed(node.named_children[1:])]
             node = node.named_children[0]
         flow = self.statement(node, scope, stdin)
-        for sign, child in reversed(row):
+        for operator, child in reversed(row):
             before = scope.cwd
             flow = flow.joined(self.statement(child, scope, stdin))
-            if self.reading.left <= 0:
+            if self.reading.commands_left <= 0:
                 break
             if scope.cwd != before:
-                # It may not have run: whoever comes after the list does not know where it is.
-                scope.doubtful = True
-                if sign == "||":
+                # The `cd` may not have run, so after the list the folder is not known.
+                scope.cwd_uncertain = True
+                if operator == "||":
                     scope.cwd = None
         return flow
 
@@ -271,69 +217,160 @@ class LineWalker:
             scope.cwd = None
         return flow
 
-    def substituted(self, node: "Node", scope: ShellScope) -> DataFlow:
-        """`$( )` and backticks: judged in a copy of the scope; what they write, as far as it is known."""
-        text = _text(node)
+    def _loop(self, node: "Node", scope: ShellScope, stdin: DataFlow) -> DataFlow:
+        """`for name in values`: walk the body once per value, or once for all where there are many."""
+        name = node_text(node.child_by_field_name("variable"))
+        values = [
+            word
+            for child in node.children_by_field_name("value")
+            for word in self.expander.expand(child, scope)
+        ]
+        body = node.child_by_field_name("body")
+        if body is None:
+            return self._block(node, scope, stdin)
+        if not values and scope.arguments is None:
+            values = [ShellWord(UNKNOWN, False)]
+        if len(values) > MAX_LOOP_VALUES:
+            # Joined into the operands of one command, the values are still examined one by one.
+            joined = SPLIT.join(word.text for word in values)
+            values = [*values[: MAX_LOOP_VALUES // 2], ShellWord(joined, False)]
+        flow, before = NO_OUTPUT, scope.cwd
+        if values:
+            assigned = ((name, values[0]),)
+            self.reading.emit(SimpleCommand(f"for {name}", (), assigned, (), scope.cwd, scope.likely_cwd))
+        for value in values:
+            scope.variables[name] = value
+            flow = flow.joined(self.statement(body, scope, stdin))
+        if scope.cwd != before:
+            scope.cwd = None
+        return flow
+
+    def _function(self, node: "Node", scope: ShellScope, stdin: DataFlow) -> DataFlow:
+        """Store a function for its calls, and walk it once with unknown arguments."""
+        name, body = node_text(node.child_by_field_name("name")), node.child_by_field_name("body")
+        if body is None:
+            return NO_OUTPUT
+        scope.functions[name] = body
+        inner = scope.copy()
+        inner.arguments, inner.call_stack = None, (*scope.call_stack, function_key(name, body))
+        return DataFlow(self.statement(body, inner, stdin).taints)
+
+    def _redirected(self, node: "Node", scope: ShellScope, stdin: DataFlow) -> DataFlow:
+        """A statement with redirections."""
+        body = node.child_by_field_name("body")
+        redirects = [child for child in node.named_children if body is None or child.id != body.id]
+        last = body
+        while last is not None and last.type in ("list", "pipeline", "negated_command"):
+            last = last.named_children[-1]
+        if body is not None and last is not None and last.id != body.id:
+            # In `a && b > x` the grammar gives the redirection to the list, bash to `b`.
+            self._deferred[_node_key(last)] = (node, redirects)
+            return self.statement(body, scope, stdin)
+        return self._with_redirects(node, body, redirects, scope, stdin)
+
+    def _with_redirects(
+        self,
+        node: "Node",
+        body: "Node | None",
+        redirect_nodes: "list[Node]",
+        scope: ShellScope,
+        stdin: DataFlow,
+    ) -> DataFlow:
+        """Walk `body` with its redirections; `node` is both together."""
+        redirects: list[Redirection] = []
+        following: list[Node] = []
+        words: list[ShellWord] = []
+        for child in redirect_nodes:
+            if names_descriptor(node.text or b"", child.start_byte - node.start_byte):
+                self.reading.note("descriptor", node_text(node))
+            if child.type == "heredoc_redirect":
+                stdin, more, after = read_heredoc(self.expander, child, scope)
+                redirects += more
+                following += after
+            elif child.type == "herestring_redirect":
+                stdin = read_herestring(self.expander, child, scope)
+            elif child.type == "file_redirect":
+                redirects.append(parse_redirect(self.expander, child, scope))
+                words += words_after_target(self.expander, child, scope)
+        for redirect in redirects:
+            if redirect.reads:
+                stdin = read_file(self.reading, redirect.target, scope)
+        if body is not None and body.type == "command":
+            flow = walk_command(self, body, scope, stdin, tuple(redirects), words)
+        else:
+            if words:
+                self.reading.skip("syntax", node_text(node))
+            self.reading.emit(
+                SimpleCommand(node_text(node), (), (), tuple(redirects), scope.cwd, scope.likely_cwd, stdin)
+            )
+            flow = self.statement(body, scope, stdin) if body is not None else NO_OUTPUT
+            record_writes(self.reading, redirects, flow, scope)
+        for child in following:
+            self.statement(child, scope, DataFlow(flow.taints, flow.text, True))
+        return flow
+
+    def _substitution(self, node: "Node", scope: ShellScope) -> DataFlow:
+        """`$( )` and backticks, walked in a copy of the scope. Returns the output as far as it is known."""
+        text = node_text(node)
         inner, count = scope.copy(), len(self.reading.commands)
         if text.startswith("`") and "\\" in text:
             plain = text[1:-1].replace("\\`", "`").replace("\\$", "$").replace("\\\\", "\\")
-            return self._deeper(plain, inner)
+            return self._nested_text(plain, inner)
         first = node.named_children[0] if node.named_child_count else None
         if first is not None and first.type == "file_redirect":
-            from cockpit.safety.bash import data_flow
-
-            return data_flow.walk_file_substitution(self, first, inner)
+            return self._file_substitution(first, inner)
         if self.reading.depth >= MAX_DEPTH:
-            self.reading.note("depth", text)
-            self.reading.unread.append(text)
+            self.reading.skip("depth", text)
             return DataFlow()
         self.reading.depth += 1
-        flow = self.block(node, inner, DataFlow())
+        flow = self._block(node, inner, DataFlow())
         self.reading.depth -= 1
-        done = self.reading.commands[count:]
-        return DataFlow(flow.taints | ({"mild"} if done else frozenset()), flow.text, True)
+        ran_commands = len(self.reading.commands) > count
+        return DataFlow(flow.taints | ({"mild"} if ran_commands else frozenset()), flow.text, True)
 
-    def _deeper(self, text: str, scope: ShellScope) -> DataFlow:
+    def _file_substitution(self, node: "Node", scope: ShellScope) -> DataFlow:
+        """`$(<file)`."""
+        target = parse_redirect(self.expander, node, scope).target
+        words = (ShellWord("cat"), target)
+        self.reading.emit(
+            SimpleCommand(node_text(node), words, (), (), scope.cwd, scope.likely_cwd, DataFlow())
+        )
+        flow = read_file(self.reading, target, scope)
+        return DataFlow(flow.taints | {"mild"}, flow.text, True)
+
+    def _nested_text(self, text: str, scope: ShellScope) -> DataFlow:
+        """A script that stands in a word."""
         if self.reading.depth >= MAX_DEPTH:
-            self.reading.note("depth", text)
-            self.reading.unread.append(text)
+            self.reading.skip("depth", text)
             return DataFlow()
         self.reading.depth += 2
         flow = self.script(text, scope, DataFlow())
         self.reading.depth -= 2
         return flow
 
-    def process(self, node: "Node", scope: ShellScope) -> WordPart:
+    def _process_substitution(self, node: "Node", scope: ShellScope) -> WordPart:
         """`<( )` and `>( )`: a file that only this line knows."""
-        outward = (node.text or b"").startswith(b">")
-        flow = self.statement_of(
-            node,
-            scope,
-            DataFlow(self.incoming.taints | {"unknown"}, self.incoming.text, True) if outward else DataFlow(),
-        )
+        is_output = (node.text or b"").startswith(b">")
+        stdin = DataFlow()
+        if is_output:
+            stdin = DataFlow(self.stdin.taints | {"unknown"}, self.stdin.text, True)
+        flow = self._inner_block(node, scope.copy(), stdin)
         path = f"/dev/fd/{len(self.reading.files) + 63}"
-        self.reading.files[path] = DataFlow(frozenset(), None, True) if outward else flow
-        if outward:
-            self.reading.note("process output", _text(node))
-        return WordPart(path, not outward, flow.taints - {"mild"})
+        self.reading.files[path] = DataFlow(frozenset(), None, True) if is_output else flow
+        if is_output:
+            self.reading.note("process output", node_text(node))
+        return WordPart(path, not is_output, flow.taints - {"mild"})
 
-    def statement_of(self, node: "Node", scope: ShellScope, stdin: DataFlow) -> DataFlow:
-        """The statements inside a node, in a copy of the scope."""
+    def _inner_block(self, node: "Node", scope: ShellScope, stdin: DataFlow) -> DataFlow:
         self.reading.depth += 1
         try:
             if self.reading.depth > MAX_DEPTH:
-                self.reading.note("depth", _text(node))
-                self.reading.unread.append(_text(node))
+                self.reading.skip("depth", node_text(node))
                 return DataFlow()
-            return self.block(node, scope.copy(), stdin)
+            return self._block(node, scope, stdin)
         finally:
             self.reading.depth -= 1
 
 
-def _body(node: "Node") -> "Node":
-    inner = node.child_by_field_name("body") if node.type == "redirected_statement" else None
-    return inner or node
-
-
-def _text(node: "Node | None") -> str:
-    return ((node.text if node else b"") or b"").decode("utf-8", "replace")
+def _node_key(node: "Node") -> tuple[int, int, int]:
+    return (node.id, node.start_byte, node.end_byte)

@@ -1,7 +1,7 @@
-"""What an operand names: inside or outside, secret, protected, the system's, a device. By the letters of
-the path and, where it exists, by what it really is. A pattern counts as everything it can match.
+"""What an operand names: a location inside or outside, secret, protected, of the system or a device.
 
-Which folders must never be destroyed or changed as a whole.
+Judged by the text of the path and, if it exists, by its real path. A pattern counts as the worst it can
+match. Also says which folders must never be destroyed or changed as a whole.
 """
 
 import fnmatch
@@ -58,7 +58,7 @@ HARD_SYSTEM = re.compile(
 )
 SOFT_SYSTEM = re.compile(r"/usr/local(/|$)|/dev/shm(/|$)|/proc/self/fd|/etc/(hosts)\.bak")
 HOME_FOLDERS = re.compile(r"(/home/[^/]+|/Users/[^/]+|/root|/var/root)(?=/|$)")
-# In a home folder these are read by programs that start later.
+# In a home folder, these are read by programs that start later.
 HOME_FILES = word_set(
     """
     .vimrc .exrc .nanorc .emacs .tmux.conf .screenrc .irbrc .pryrc .gdbinit .lldbinit .pdbrc .curlrc
@@ -80,7 +80,7 @@ COCKPIT_PATHS = re.compile(
     r"/\.(config|cache|local/state|local/share)/cockpit(/|$)|/\.cockpit(/|$)|/Application "
     r"Support/cockpit(/|$)"
 )
-# Names that a pattern may stand for, so that a pattern cannot hide them.
+# Names that a pattern is matched against, so that a pattern cannot hide them.
 SENTINELS = sorted(
     word_set(
         """
@@ -100,7 +100,7 @@ MAX_PATH = 1024
 
 @dataclass(frozen=True, slots=True)
 class BashLocation:
-    """Where an operand lies: the path as it really is, what kind of place that is, and why."""
+    """Where an operand is: its real path, the kind of location, and the reason."""
 
     path: str
     kind: LocationKind
@@ -111,13 +111,13 @@ class BashLocation:
         return KIND_ORDER.index(self.kind)
 
 
-# What was looked up while one line is judged: the same words come again and again.
+# Lookups made while one line is judged, as lines repeat their words.
 _LOOKUPS: ContextVar["dict[LookupKey, BashLocation] | None"] = ContextVar("looked", default=None)
 
 
 @contextmanager
 def cache_lookups() -> Iterator[None]:
-    """While one line is judged each path is looked up once."""
+    """Look up each path only once while one line is judged."""
     token = _LOOKUPS.set({})
     try:
         yield
@@ -125,23 +125,23 @@ def cache_lookups() -> Iterator[None]:
         _LOOKUPS.reset(token)
 
 
-def locate(word: ShellWord, cwd: str | None, near: str, ground: ExecutionContext) -> BashLocation:
-    """The worst place that `word` can name, seen from `cwd` (None: not known, then `near` is a guess)."""
+def locate(word: ShellWord, cwd: str | None, likely_cwd: str, context: ExecutionContext) -> BashLocation:
+    """The worst location that `word` can name, seen from `cwd` (None if not known)."""
     text = word.text
     if len(text) > MAX_PATH:
         text = re.sub(r"/(\./|/)+", "/", text)
         if len(text) > MAX_PATH:
-            return BashLocation(text[:200], "unknown", "it is no path that can be checked by eye")
+            return BashLocation(text[:200], "unknown", "it is not a path that can be checked")
     if "\ue000" <= max(text, default="") <= "\ue00a" and any(
         sign in text for sign in (UNKNOWN, UNKNOWN_HARMLESS)
     ):
-        return _locate_partly_known(text, near, ground)
-    # Of a pattern the first candidate is looked up; the others are names that it may hide.
+        return _locate_partly_known(text, likely_cwd, context)
+    # Only a pattern's first candidate is looked up on disk; the others are names that it may match.
     spots = [
-        _cached_lookup(path, cwd, near, ground, not at)
-        for at, path in enumerate(glob_candidates(text, near, ground))
+        _cached_lookup(path, cwd, likely_cwd, context, not at)
+        for at, path in enumerate(glob_candidates(text, likely_cwd, context))
     ]
-    worst = max(spots, key=lambda spot: spot.rank)
+    worst = max(spots, key=lambda item: item.rank)
     if worst.kind in ("plain", "outside") and cwd is None and not text.startswith("/"):
         return BashLocation(worst.path, "unknown", "the folder it runs in is not known")
     if worst.kind == "plain" and not word.sure:
@@ -149,50 +149,52 @@ def locate(word: ShellWord, cwd: str | None, near: str, ground: ExecutionContext
     return worst
 
 
-def _locate_partly_known(text: str, near: str, ground: ExecutionContext) -> BashLocation:
-    """A path of which a part is not known: what its known names say still counts."""
+def _locate_partly_known(text: str, likely_cwd: str, context: ExecutionContext) -> BashLocation:
+    """The location of a partly known path, judged by the known part."""
     tail = text.replace(UNKNOWN_HARMLESS, UNKNOWN)
-    guess = _cached_lookup(show_signs(tail).replace(UNKNOWN, "x"), near, near, ground)
+    guess = _cached_lookup(show_signs(tail).replace(UNKNOWN, "x"), likely_cwd, likely_cwd, context)
     if guess.rank > KIND_ORDER.index("project secret") and guess.kind != "system":
         return guess
-    if "/" in tail and (found := path_names.secret_reason(_path_parts(tail.rpartition(UNKNOWN)[2]))):
-        return BashLocation(show_signs(text), "secret", found)
+    if "/" in tail and (result := path_names.secret_reason(_path_parts(tail.rpartition(UNKNOWN)[2]))):
+        return BashLocation(show_signs(text), "secret", result)
     return BashLocation(
         show_signs(text).replace(UNKNOWN, "…"), "unknown", "the path is only known when it runs"
     )
 
 
 def _cached_lookup(
-    text: str, cwd: str | None, near: str, ground: ExecutionContext, looked: bool = True
+    text: str, cwd: str | None, likely_cwd: str, context: ExecutionContext, looked: bool = True
 ) -> BashLocation:
     known = _LOOKUPS.get()
     if known is None:
-        return _look_up(text, cwd, near, ground, looked)
-    key = (text, cwd, near, looked)
-    if (spot := known.get(key)) is None:
-        spot = known[key] = _look_up(text, cwd, near, ground, looked)
-    return spot
+        return _look_up(text, cwd, likely_cwd, context, looked)
+    key = (text, cwd, likely_cwd, looked)
+    if (location := known.get(key)) is None:
+        location = known[key] = _look_up(text, cwd, likely_cwd, context, looked)
+    return location
 
 
-def _look_up(text: str, cwd: str | None, near: str, ground: ExecutionContext, looked: bool) -> BashLocation:
+def _look_up(
+    text: str, cwd: str | None, likely_cwd: str, context: ExecutionContext, looked: bool
+) -> BashLocation:
     if NETWORK_DEVICES.match(text):
         return BashLocation(text, "socket", "it is a network connection")
     if text == "" or path_names.find_path_problem(text):
-        return BashLocation(text, "unknown", "it is no path that can be checked by eye")
-    joined = posixpath.join(cwd if cwd is not None else near, text)
+        return BashLocation(text, "unknown", "it is not a path that can be checked")
+    joined = posixpath.join(cwd if cwd is not None else likely_cwd, text)
     plain = posixpath.normpath(joined)
     plain = plain[1:] if plain.startswith("//") else plain
     if QUIET_DEVICES.fullmatch(plain):
         return BashLocation(plain, "quiet")
-    first = _classify_letters(plain, ground)
-    # Folders of Windows are written as a Unix program of Windows has them: no disk knows them so.
-    real = resolve_real_path(joined) if looked and ground.platform == "posix" else plain
+    first = _classify_letters(plain, context)
+    # On Windows, paths are in the form that a Unix program sees, which does not exist on disk.
+    real = resolve_real_path(joined) if looked and context.platform == "posix" else plain
     if real == plain:
         return first
-    second = _classify_letters(real, ground)
+    second = _classify_letters(real, context)
     if first.kind == "plain" and second.kind == "outside":
-        return BashLocation(real, "outside", f"it is a link to {real}, outside of the workspace")
-    return max(first, second, key=lambda spot: spot.rank)
+        return BashLocation(real, "outside", f"it is a link to {real}, outside the workspace")
+    return max(first, second, key=lambda item: item.rank)
 
 
 def resolve_real_path(path: str) -> str:
@@ -203,17 +205,17 @@ def resolve_real_path(path: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _classify_letters(path: str, ground: ExecutionContext) -> BashLocation:
-    """What a normal absolute path names."""
+def _classify_letters(path: str, context: ExecutionContext) -> BashLocation:
+    """Classify a normal absolute path by its text."""
     if PROCESS_FILES.match(path):
-        return BashLocation(path, "process", f"{path} shows the inside of a process or of the kernel")
-    inside = is_within(path, ground.root)
-    parts = _path_parts(path[len(ground.root) :]) if inside else _path_parts(path)
+        return BashLocation(path, "process", f"{path} exposes a process or the kernel")
+    inside = is_within(path, context.root)
+    parts = _path_parts(path[len(context.root) :]) if inside else _path_parts(path)
     home = HOME_FOLDERS.match(path)
-    in_home = is_within(path, ground.home) or home is not None
+    in_home = is_within(path, context.home) or home is not None
     if SYSTEM_SECRETS.match(path):
-        return BashLocation(path, "secret", f"{path} holds secrets of the system")
-    below = _path_parts(path[len(home[0]) :]) if home else _path_parts(path[len(ground.home) :])
+        return BashLocation(path, "secret", f"{path} contains secrets of the system")
+    below = _path_parts(path[len(home[0]) :]) if home else _path_parts(path[len(context.home) :])
     secret = path_names.secret_reason(parts) or (
         "" if inside or not in_home else path_names.secret_reason(below, in_home=True)
     )
@@ -222,23 +224,23 @@ def _classify_letters(path: str, ground: ExecutionContext) -> BashLocation:
             part.casefold() in path_names.SECRET_FOLDERS or part.startswith("id_") for part in parts
         )
         return BashLocation(path, "project secret" if soft else "secret", secret)
-    # What is called so above a worktree is where it lies: it is the root that is worked in.
-    tree = origin_tree(ground.root)
-    named = path[len(ground.root) :] if tree and inside else path
-    if any(is_within(path, folder) for folder in ground.own) or COCKPIT_PATHS.search(named):
+    # Above the root of a worktree, protected names do not count: the root is what is worked in.
+    tree = origin_tree(context.root)
+    operands = path[len(context.root) :] if tree and inside else path
+    if any(is_within(path, folder) for folder in context.own) or COCKPIT_PATHS.search(operands):
         return BashLocation(path, "own", f"{path} belongs to cockpit itself")
     if path.startswith("/dev/") and not path.startswith("/dev/shm"):
         return BashLocation(path, "device", f"{path} is a device")
     if protected := path_names.protected_reason(parts):
         return BashLocation(path, "protected", protected)
-    if in_home and not inside and _is_run_later(path, home[0] if home else ground.home):
+    if in_home and not inside and _is_run_later(path, home[0] if home else context.home):
         return BashLocation(path, "persist", f"{path} is read by programs that start later")
     if HARD_SYSTEM.match(path) and not SOFT_SYSTEM.match(path):
         return BashLocation(path, "system", f"{path} belongs to the system")
     if not inside and tree and is_within(path, tree):
-        return BashLocation(path, "origin", f"{path} lies in the tree that this worktree was made from")
+        return BashLocation(path, "origin", f"{path} is in the tree that this worktree was made from")
     if not inside:
-        return BashLocation(path, "outside", f"{path} lies outside of the workspace")
+        return BashLocation(path, "outside", f"{path} is outside the workspace")
     return BashLocation(path, "plain")
 
 
@@ -249,7 +251,7 @@ def _is_run_later(path: str, home: str) -> bool:
 
 
 def is_within(path: str, folder: str) -> bool:
-    """Whether normal `path` is `folder` or below it."""
+    """Whether the normal path `path` is `folder` or below it."""
     return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
@@ -257,12 +259,13 @@ def _path_parts(path: str) -> tuple[str, ...]:
     return tuple(part for part in path.split("/") if part)
 
 
-def glob_candidates(text: str, near: str, ground: ExecutionContext) -> list[str]:
-    """Literal paths that stand for all a pattern can match: one plain one, and each sentinel that fits."""
+def glob_candidates(text: str, likely_cwd: str, context: ExecutionContext) -> list[str]:
+    """Literal paths for what a pattern can match: a plain one, and one for each sensitive name that
+    matches."""
     if not any(sign in text for sign in GLOB_SIGNS):
         return [text]
     choices: list[list[str]] = []
-    known = "" if text.startswith("/") else near
+    known = "" if text.startswith("/") else likely_cwd
     for part in text.split("/"):
         if not any(sign in part for sign in GLOB_SIGNS):
             choices.append([part])
@@ -270,11 +273,11 @@ def glob_candidates(text: str, near: str, ground: ExecutionContext) -> list[str]
             continue
         pattern = _fnmatch_pattern(part)
         plain = re.sub(r"\[.*?\]", "x", show_signs(part)).replace("*", "x").replace("?", "x")
-        bare = part.strip(STAR) == "" and is_within(posixpath.normpath(known or "/"), ground.root)
+        bare = part.strip(STAR) == "" and is_within(posixpath.normpath(known or "/"), context.root)
         fits = [] if bare else [name for name in SENTINELS if _matches_sentinel(name, pattern, part)]
         choices.append([plain, *fits])
         known = posixpath.join(known, plain)
-    return ["/".join(one) for one in itertools.islice(itertools.product(*choices), MAX_CANDIDATES)]
+    return ["/".join(name) for name in itertools.islice(itertools.product(*choices), MAX_CANDIDATES)]
 
 
 def _matches_sentinel(name: str, pattern: str, part: str) -> bool:
@@ -286,12 +289,12 @@ def _matches_sentinel(name: str, pattern: str, part: str) -> bool:
 def _fnmatch_pattern(part: str) -> str:
     text = part.replace("[", "[[]").replace("*", "[*]").replace("?", "[?]")
     text = text.replace(STAR, "*").replace(QUESTION, "?").replace(BRACKET, "[").replace(BRACKET_END, "]")
-    # What a class holds may be a range or a name of signs: anything it could be.
+    # The content of a class may be a range or a named class, so it matches any character.
     return re.sub(r"\[\[:.*?:\]\]", "?", text).replace("[^", "[!")
 
 
 def match_glob(word: ShellWord, cwd: str | None) -> list[str] | None:
-    """The names that a pattern really matches in the last folder it names, None when too many to look at."""
+    """The names that a pattern matches in its last folder, None if there are too many to list."""
     text = word.text
     if cwd is None or not any(sign in text for sign in GLOB_SIGNS):
         return []
@@ -300,12 +303,14 @@ def match_glob(word: ShellWord, cwd: str | None) -> list[str] | None:
         return []
     try:
         with os.scandir(posixpath.join(cwd, folder)) as entries:
-            found = list(itertools.islice((entry.name for entry in entries), 2000))
+            result = list(itertools.islice((entry.name for entry in entries), 2000))
     except (OSError, ValueError):
         return []
     pattern = _fnmatch_pattern(last)
-    fitting = [f"{folder}/{name}" if folder else name for name in found if fnmatch.fnmatchcase(name, pattern)]
-    return None if len(found) >= 2000 else fitting
+    fitting = [
+        f"{folder}/{name}" if folder else name for name in result if fnmatch.fnmatchcase(name, pattern)
+    ]
+    return None if len(result) >= 2000 else fitting
 
 
 TOP_FOLDERS = re.compile(
@@ -324,43 +329,45 @@ PERSONAL_FOLDERS = word_set(
 )
 
 
-def explain_tree_loss(word: ShellWord, cwd: str | None, near: str, ground: ExecutionContext) -> str:
-    """Why doing something to everything below `word` would be a catastrophe, or ""."""
+def explain_tree_loss(word: ShellWord, cwd: str | None, likely_cwd: str, context: ExecutionContext) -> str:
+    """Why changing everything below `word` would be a catastrophe, or an empty string."""
     text = word.text
     if len(text) > MAX_PATH:
         return ""
     if UNKNOWN in text or UNKNOWN_HARMLESS in text:
-        # Only what stands before it is known: `/etc/$x` is the system's whatever x is.
+        # Only the part before it is known: `/etc/$x` belongs to the system whatever x is.
         guess = posixpath.normpath(
-            posixpath.join(near, show_signs(text.replace(UNKNOWN_HARMLESS, UNKNOWN)).replace(UNKNOWN, "x"))
+            posixpath.join(
+                likely_cwd, show_signs(text.replace(UNKNOWN_HARMLESS, UNKNOWN)).replace(UNKNOWN, "x")
+            )
         )
-        return _explain_path_loss(guess, ground, False) if HARD_SYSTEM.match(guess) else ""
-    for path in glob_candidates(text, near, ground):
+        return _explain_path_loss(guess, context, False) if HARD_SYSTEM.match(guess) else ""
+    for path in glob_candidates(text, likely_cwd, context):
         everything = text.endswith((STAR, STAR + "/"))
-        joined = posixpath.join(near, path)
+        joined = posixpath.join(likely_cwd, path)
         whole = {posixpath.normpath(joined), resolve_real_path(joined)}
         if everything:
             whole |= {posixpath.dirname(posixpath.normpath(joined).rstrip("/"))}
             whole -= {posixpath.normpath(joined)} if posixpath.dirname(joined.rstrip("/")) in whole else set()
-        for one in whole:
-            if reason := _explain_path_loss(one[1:] if one.startswith("//") else one, ground, everything):
+        for item in whole:
+            if reason := _explain_path_loss(item[1:] if item.startswith("//") else item, context, everything):
                 return reason
     return ""
 
 
-def _explain_path_loss(path: str, ground: ExecutionContext, everything: bool) -> str:
-    if path == ground.root or (is_within(path, ground.root) and path != ground.root):
+def _explain_path_loss(path: str, context: ExecutionContext, everything: bool) -> str:
+    if path == context.root or (is_within(path, context.root) and path != context.root):
         return ""
-    if is_within(ground.root, path):
-        return f"{path} holds the workspace and more"
-    if is_within(ground.home, path):
-        return f"{path} is the home folder or holds it"
+    if is_within(context.root, path):
+        return f"{path} contains the workspace and more"
+    if is_within(context.home, path):
+        return f"{path} is the home folder or contains it"
     if path == "/tmp" and everything:
         return ""
     if TOP_FOLDERS.fullmatch(path) and not LOCAL_FOLDERS.fullmatch(path):
-        return f"{path} belongs to the system or to a person"
+        return f"{path} belongs to the system or to a user"
     home = HOME_FOLDERS.match(path)
-    base = home[0] if home else ground.home
+    base = home[0] if home else context.home
     if posixpath.dirname(path) == base and posixpath.basename(path) in PERSONAL_FOLDERS:
-        return f"{path} is a person's own data"
+        return f"{path} contains a user's own data"
     return ""

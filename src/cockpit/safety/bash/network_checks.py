@@ -1,5 +1,5 @@
-"""Code that comes from somewhere else, and data that goes somewhere else: network to shell, decoded text to
-shell, reverse shells, secrets sent away."""
+"""Code that comes from the network or is decoded, and data that leaves: piped installers, reverse shells,
+secrets sent away."""
 
 import re
 
@@ -34,7 +34,7 @@ SENDERS = FETCHERS | word_set(
     chisel wscat websocat grpcurl mosquitto_pub redis-cli logger xdg-open open
     """
 )
-# Their purpose is to fetch or to look at the network; sending is what asks for more.
+# Programs whose purpose is to fetch from or inspect the network; sending adds to the risk.
 NETWORK = SENDERS - word_set(
     """
     git kubectl docker podman npm gh glab logger xdg-open open hub openssl
@@ -43,13 +43,13 @@ NETWORK = SENDERS - word_set(
 
 
 def check_network(
-    command: SimpleCommand, named: list[FileOperand], files: dict[str, DataFlow]
+    command: SimpleCommand, operands: list[FileOperand], files: dict[str, DataFlow]
 ) -> list[SafetyFinding]:
-    """Everything about where code comes from and where data goes."""
+    """All findings about the origin of code and the destination of data."""
     return [
         *_check_remote_code(command, files),
         *_check_reverse_shell(command),
-        *_check_sent_secrets(command, named),
+        *_check_sent_secrets(command, operands),
         *_check_network_use(command),
     ]
 
@@ -59,34 +59,34 @@ def is_interpreter(name: str) -> bool:
 
 
 def _reads_code(command: SimpleCommand) -> bool:
-    """Whether what comes through stdin is run."""
-    name, given = command.program, command.arguments
+    """Whether the program runs its stdin as code."""
+    name, arguments = command.program, command.arguments
     if name in SHELLS:
-        plain = [one for one in given if not one.startswith(("-", "+"))]
-        has_script = any(re.fullmatch(r"-[a-zA-Z]*c[a-zA-Z]*", one) for one in given)
+        plain = [argument for argument in arguments if not argument.startswith(("-", "+"))]
+        has_script = any(re.fullmatch(r"-[a-zA-Z]*c[a-zA-Z]*", argument) for argument in arguments)
         return not has_script and (
             not plain
-            or any(re.fullmatch(r"-[a-zA-Z]*s[a-zA-Z]*", one) for one in given)
+            or any(re.fullmatch(r"-[a-zA-Z]*s[a-zA-Z]*", argument) for argument in arguments)
             or plain[0] in ("/dev/stdin", "-", "/dev/fd/0", "/proc/self/fd/0")
         )
     if name in ("source", "."):
-        return given[:1] in (("/dev/stdin",), ("/dev/fd/0",), ("/proc/self/fd/0",))
+        return arguments[:1] in (("/dev/stdin",), ("/dev/fd/0",), ("/proc/self/fd/0",))
     if STDIN_IS_CODE.fullmatch(name):
         return (
-            not given
-            or given[0] in ("-", "/dev/stdin")
-            or not any(one in CODE_OPTIONS or not one.startswith("-") for one in given)
+            not arguments
+            or arguments[0] in ("-", "/dev/stdin")
+            or not any(argument in CODE_OPTIONS or not argument.startswith("-") for argument in arguments)
         )
     return False
 
 
 def runs_standard_input(command: SimpleCommand) -> bool:
-    """The same for programs that take rules or scripts from it besides."""
+    """Whether the program runs rules or scripts from its stdin, build tools included."""
     return _reads_code(command) or (command.program in ("make", "gmake", "just") and "-" in command.arguments)
 
 
 def _describe_taint(taints: frozenset[str]) -> str:
-    return "from the network" if "net" in taints else "decoded from a text nobody can read"
+    return "from the network" if "net" in taints else "decoded from an unreadable text"
 
 
 def _check_remote_code(command: SimpleCommand, files: dict[str, DataFlow]) -> list[SafetyFinding]:
@@ -130,45 +130,48 @@ def _check_remote_code(command: SimpleCommand, files: dict[str, DataFlow]) -> li
                 ]
     ran = [command.words[0].guess] if "/" in command.words[0].guess else []
     if is_interpreter(name) or name in ("source", ".", "chmod"):
-        ran += [one for one in command.arguments if not one.startswith("-")][:2]
-    for one in ran:
+        ran += [argument for argument in command.arguments if not argument.startswith("-")][:2]
+    for item in ran:
         for path, flow in files.items():
-            if flow.taints & bad and path.rpartition("/")[2] == one.rpartition("/")[2] and name != "chmod":
+            if flow.taints & bad and path.rpartition("/")[2] == item.rpartition("/")[2] and name != "chmod":
                 return [
                     deny(
-                        "code.remote", f"it runs {one}, which the same line fetched or decoded", "code.remote"
+                        "code.remote",
+                        f"it runs {item}, which the same line fetched or decoded",
+                        "code.remote",
                     )
                 ]
     if runs_words and command.stdin.taints & {"unknown"} and _reads_code(command):
-        return [ask("code.unknown", "it runs a text that nobody can read beforehand", "code.exec", risk=80)]
+        return [ask("code.unknown", "it runs a text that cannot be read beforehand", "code.exec", risk=80)]
     return []
 
 
 def _check_reverse_shell(command: SimpleCommand) -> list[SafetyFinding]:
-    name, given = command.program, command.arguments
-    text = " ".join(given)
+    name, arguments = command.program, command.arguments
+    text = " ".join(arguments)
     why = ""
     if name in ("nc", "ncat", "netcat", "cryptcat", "rustcat"):
         if any(
-            re.fullmatch(r"-[a-zA-Z]*[ec][a-zA-Z]*|--exec.*|--sh-exec.*|--lua-exec.*", one) for one in given
+            re.fullmatch(r"-[a-zA-Z]*[ec][a-zA-Z]*|--exec.*|--sh-exec.*|--lua-exec.*", argument)
+            for argument in arguments
         ):
-            why = "it gives a shell to whoever is connected"
+            why = "it gives a shell to whoever connects"
     elif name == "socat" and re.search(r"(?i)\b(exec|system|shell):", text):
-        why = "it gives a shell to whoever is connected"
+        why = "it gives a shell to whoever connects"
     elif name in ("pwncat", "chisel", "ngrok", "cloudflared"):
-        return [ask("net.tunnel", f"{name} opens a tunnel from outside", "net.egress", risk=85)]
+        return [ask("net.tunnel", f"{name} opens a tunnel for access from outside", "net.egress", risk=85)]
     if name in CONNECTORS and "shell" in command.stdin.taints:
-        why = "it sends the output of a shell to a connection"
+        why = "it sends the output of a shell over a connection"
     if name in SHELLS and any(
         "/dev/tcp" in item.target.guess or "/dev/udp" in item.target.guess for item in command.redirects
     ):
-        why = "it ties a shell to a network connection"
+        why = "it connects a shell to the network"
     if re.search(r"/inet/(tcp|udp)/", text):
         why = "it opens a raw network connection"
     return [deny("net.reverse-shell", why, "net.egress", "code.remote", risk=100)] if why else []
 
 
-def _check_sent_secrets(command: SimpleCommand, named: list[FileOperand]) -> list[SafetyFinding]:
+def _check_sent_secrets(command: SimpleCommand, operands: list[FileOperand]) -> list[SafetyFinding]:
     name = command.program
     if name not in SENDERS or name in (
         "git",
@@ -183,15 +186,17 @@ def _check_sent_secrets(command: SimpleCommand, named: list[FileOperand]) -> lis
         return []
     taints = command.stdin.taints.union(*(word.taints for word in command.words))
     files = [
-        one for one in named if one.place.kind in ("secret", "project secret", "process") and not one.written
+        operand
+        for operand in operands
+        if operand.place.kind in ("secret", "project secret", "process") and not operand.written
     ]
     if "secret" in taints or (files and name != "openssl"):
         what = files[0].word.guess if files else "a secret"
         return [deny("secret.sent", f"it sends {what} away", "secret.read", "net.egress", risk=100)]
     wide = [
-        one
-        for one in named
-        if not one.written and one.place.path in ("/", "/home", "/root", "/etc", "/Users")
+        operand
+        for operand in operands
+        if not operand.written and operand.place.path in ("/", "/home", "/root", "/etc", "/Users")
     ]
     if wide and name in ("scp", "rsync", "rclone"):
         return [
@@ -204,25 +209,26 @@ def _check_network_use(command: SimpleCommand) -> list[SafetyFinding]:
     name = command.program
     if name not in NETWORK:
         return []
-    hosts = [parse_host(one) for one in command.arguments]
-    where = next((one for one in hosts if one), "")
+    hosts = [parse_host(argument) for argument in command.arguments]
+    where = next((host for host in hosts if host), "")
     sends = any(
-        re.match(r"(-d|--data|-F|--form|-T|--upload-file|--json|--post|-X)", one) for one in command.arguments
+        re.match(r"(-d|--data|-F|--form|-T|--upload-file|--json|--post|-X)", argument)
+        for argument in command.arguments
     )
     piped = command.stdin.piped and name not in ("dig", "host", "nslookup", "ping")
-    told = (
+    reason = (
         f"it sends data to {where or 'the network'}"
         if sends or piped
         else f"it talks to {where or 'the network'}"
     )
     rule = "net.send" if sends or piped else "net"
-    return [ask(rule, told, "net.egress", risk=65 if sends or piped else 45, destination=where)]
+    return [ask(rule, reason, "net.egress", risk=65 if sends or piped else 45, destination=where)]
 
 
 def parse_host(text: str) -> str:
-    """The host that an argument names, or ""."""
-    if found := re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*://(?:[^@/]*@)?(\[[^\]]+\]|[^/:?#]+)", text):
-        return found[1].lower()
-    if found := re.match(r"(?:[\w.-]+@)?([\w-]+(?:\.[\w-]+)+|localhost)(?::.*)?$", text):
-        return found[1].lower()
+    """The host that an argument names, or an empty string."""
+    if match := re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*://(?:[^@/]*@)?(\[[^\]]+\]|[^/:?#]+)", text):
+        return match[1].lower()
+    if match := re.match(r"(?:[\w.-]+@)?([\w-]+(?:\.[\w-]+)+|localhost)(?::.*)?$", text):
+        return match[1].lower()
     return ""

@@ -1,4 +1,4 @@
-"""Which words of a command name files, and which of those it would write."""
+"""The operands of a command that name files, and which of those it writes."""
 
 import re
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from cockpit.safety.bash.locations import BashLocation, locate
 from cockpit.safety.values import ExecutionContext
 from cockpit.workspace.word_set import word_set
 
-# Their words are text, not files.
+# The words of these commands are text, not files.
 TEXT_COMMANDS = word_set(
     """
     echo printf true false : seq expr sleep kill pkill killall pgrep export declare local readonly
@@ -16,7 +16,7 @@ TEXT_COMMANDS = word_set(
     [[ exit return shift wait jobs umask ulimit basename dirname
     """
 )
-# Their first operand is a pattern or a script.
+# The first operand of these commands is a pattern or a script.
 PATTERN_FIRST_COMMANDS = word_set(
     """
     grep egrep fgrep zgrep rg ag ack sed gsed awk gawk mawk nawk jq yq perl sd
@@ -49,7 +49,7 @@ FOLDER_OPTIONS = {
     "cpio": ("-D",),
     "bsdtar": ("-C",),
 }
-# What these options name is used as a key, not shown or sent.
+# Options whose value is used as a key, and is neither shown nor sent.
 KEY_OPTIONS = word_set(
     """
     --key --cert --cacert --kubeconfig --identity --identity-file --private-key --tlskey --tlscert --ssl-key
@@ -71,7 +71,7 @@ METADATA_COMMANDS = word_set(
 IN_PLACE_OPTIONS = re.compile(r"-[a-zA-Z]*i|--in-place")
 
 
-# For these -o is something else.
+# For these programs -o has another meaning.
 OTHER_MEANING_OF_O = word_set(
     """
     find grep egrep fgrep rg ps ls ssh scp sftp mount test set shopt yq uniq paste column lsblk df sudo
@@ -82,8 +82,8 @@ OTHER_MEANING_OF_O = word_set(
 
 @dataclass(frozen=True, slots=True)
 class FileOperand:
-    """A file that a command names: the word, where it lies, whether it is written, and whether only its
-    name is looked at (`shown` is False then)."""
+    """A file that a command names: the word, its location and whether it is written. `shown` is False where
+    only its metadata is read."""
 
     word: ShellWord
     place: BashLocation
@@ -91,25 +91,25 @@ class FileOperand:
     shown: bool = True
 
 
-def list_file_operands(command: SimpleCommand, ground: ExecutionContext) -> list[FileOperand]:
-    """All files that `command` names, its redirections included."""
-    found = []
+def list_file_operands(command: SimpleCommand, context: ExecutionContext) -> list[FileOperand]:
+    """All files that `command` names, including its redirections."""
+    operands = []
     for item in command.redirects:
         if item.copies:
             continue
-        spot = locate(item.target, command.cwd, command.near, ground)
-        found.append(FileOperand(item.target, spot, item.writes))
+        location = locate(item.target, command.cwd, command.likely_cwd, context)
+        operands.append(FileOperand(item.target, location, item.writes))
     if command.program in TEXT_COMMANDS or not command.words:
-        return found
+        return operands
     for word, written in _named_words(command):
-        spot = locate(word, command.cwd, command.near, ground)
+        location = locate(word, command.cwd, command.likely_cwd, context)
         shown = command.program not in METADATA_COMMANDS and command.program not in KEY_USERS
-        found.append(FileOperand(word, spot, written, shown))
-    return found
+        operands.append(FileOperand(word, location, written, shown))
+    return operands
 
 
 def list_plain_operands(command: SimpleCommand) -> list[ShellWord]:
-    """The words that are no options; after `--` all of them."""
+    """The words that are not options; after `--` all of them."""
     out, literal = [], False
     for word in command.words[1:]:
         if literal or not word.guess.startswith("-") or word.guess == "-":
@@ -120,45 +120,53 @@ def list_plain_operands(command: SimpleCommand) -> list[ShellWord]:
 
 
 def _named_words(command: SimpleCommand) -> list[tuple[ShellWord, bool]]:
-    name, found = command.program, []
+    name, operands = command.program, []
     plain = list_plain_operands(command)
     chosen = _written_words(command, plain)
     skipped = plain[:1] if name in PATTERN_FIRST_COMMANDS and not _has_script_option(command) else []
     before = ""
     for word in command.words[1:]:
         text = word.guess
-        if any(word is one for one in skipped) or (name == "find" and before in ("-name", "-iname", "-path")):
+        if any(word is entry for entry in skipped) or (
+            name == "find" and before in ("-name", "-iname", "-path")
+        ):
             before = text
             continue
         if name == "dd":
-            found.append((ShellWord(word.text.partition("=")[2], word.sure), text.startswith("of=")))
+            operands.append((ShellWord(word.text.partition("=")[2], word.sure), text.startswith("of=")))
         elif (
             (before == "-O" and name in ("wget", "fetch"))
             or (OUTPUT_OPTIONS.match(before) and _writes_by(before, name))
             or before in FOLDER_OPTIONS.get(name, ())
         ):
-            found.append((word, True))
+            operands.append((word, True))
         elif (
             before in KEY_OPTIONS
             or (name in SSH_COMMANDS and before in SSH_KEY_OPTIONS)
             or (name in ("git",) and before in ("-m", "--message", "-G", "-S", "--grep"))
         ):
             pass
-        elif any(word is one for one in plain):
-            found += [(one, any(word is other for other in chosen)) for one in _possible_paths(word, name)]
+        elif any(word is entry for entry in plain):
+            operands += [
+                (possible_path, any(word is other for other in chosen))
+                for possible_path in _possible_paths(word, name)
+            ]
         elif "=" in text:
             left, _, _right = text.partition("=")
             value = ShellWord(word.text.partition("=")[2], word.sure)
             if left not in KEY_OPTIONS:
-                found += [(one, bool(OUTPUT_OPTIONS.match(left))) for one in _possible_paths(value, name)]
+                operands += [
+                    (possible_path, bool(OUTPUT_OPTIONS.match(left)))
+                    for possible_path in _possible_paths(value, name)
+                ]
         elif len(text) > 2 and text[1] != "-" and ("/" in text or "@" in text):
-            found.append((ShellWord(word.text[2:].lstrip("@="), word.sure), text[1] in "oOD"))
+            operands.append((ShellWord(word.text[2:].lstrip("@="), word.sure), text[1] in "oOD"))
         before = text
-    return [(word, written) for word, written in found if word.text]
+    return [(word, written) for word, written in operands if word.text]
 
 
 def _writes_by(option: str, program: str) -> bool:
-    """Whether the short option names a file to write for this program."""
+    """Whether the option names an output file for this program."""
     if option == "-D":
         return program == "curl"
     return option != "-o" or program not in OTHER_MEANING_OF_O
@@ -173,18 +181,20 @@ def _written_words(command: SimpleCommand, plain: list[ShellWord]) -> list[Shell
     if name in COPIERS:
         return plain[-1:] if len(plain) > 1 else []
     if name in ("sed", "gsed", "perl", "yq", "sd", "gawk") and any(
-        IN_PLACE_OPTIONS.match(one) for one in command.arguments
+        IN_PLACE_OPTIONS.match(argument) for argument in command.arguments
     ):
         return plain
     return []
 
 
 def _has_script_option(command: SimpleCommand) -> bool:
-    return any(re.match(r"(-[a-zA-Z]*[ef]|--regexp|--file|--expression)", one) for one in command.arguments)
+    return any(
+        re.match(r"(-[a-zA-Z]*[ef]|--regexp|--file|--expression)", argument) for argument in command.arguments
+    )
 
 
 def _possible_paths(word: ShellWord, program: str) -> list[ShellWord]:
-    """A word as the files it may name: itself, what follows `=` or `@`, the parts around a colon."""
+    """The paths a word may contain: itself, the text after `=` or `@`, the parts around a colon."""
     text = word.text
     if program not in ("cat", "less", "rm", "cp", "mv", "ln") and (" " in text or "\n" in text):
         return []

@@ -1,4 +1,4 @@
-"""The syntax tree of a bash line, by tree-sitter-bash. Loaded when first needed."""
+"""The syntax tree of a bash line, by tree-sitter-bash, which is loaded when first needed."""
 
 import re
 import time
@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
-MAX_BYTES = 100_000  # bytes; a longer text is looked over, not parsed
+MAX_BYTES = 100_000  # a longer text is not parsed
 UNTIMED_BYTES = 4_000
-MAX_SECONDS = 0.03  # for a text whose errors make the parser search
-# The grammar takes what follows it for words. Blanks in its place keep every position.
+MAX_SECONDS = 0.03  # time limit for a text whose errors make the parser search
+# The grammar reads a coprocess as words. Replacing `coproc` by blanks keeps all positions.
 COPROC = re.compile(r"(?<![\w-])coproc(\s+\w+)??(?=\s+([{(]|(if|while|until|for|case|select)\s|\[\[))")
-# `!` turns only the status round, `time` measures; the grammar knows both before plain commands alone.
+# `!` negates the status and `time` measures; the grammar accepts both only before simple commands.
 NEGATED = re.compile(
     r"(?<![^\s;&|({])(?:!|time(?:\s+-p)?)"
     r"(?=\s+([{(]|(if|while|until|for|case|select|function|export|declare|local|readonly|typeset|unset)\s"
     r"|\[\[|[\w-]+\s*\(\s*\)|\w+\+?=))"
 )
-# A substitution that begins with a subshell: arithmetic ends with both brackets side by side.
+# A substitution that begins with a subshell, unlike arithmetic, has a blank between its closing brackets.
 SUBSHELL = re.compile(r"\$\(\(([^()]*)\)(\s+\))")
 
 
@@ -32,7 +32,7 @@ def _parser() -> "Parser":
 
 
 def parse_bash(source: bytes) -> "Node | None":
-    """The root of the tree, or None where the text is too long or takes too long."""
+    """The root of the syntax tree, or None if the text is too long or takes too long."""
     if len(source) > MAX_BYTES:
         return None
     parser = _parser()
@@ -40,7 +40,7 @@ def parse_bash(source: bytes) -> "Node | None":
         return parser.parse(source).root_node
     limit = time.monotonic() + MAX_SECONDS
     try:
-        # Only a text that is read piece by piece can be given up half-way.
+        # Parsing can only be aborted when the text is read in pieces.
         tree = parser.parse(
             lambda at, point: source[at : at + 4096],
             progress_callback=lambda at, errors: time.monotonic() > limit,
@@ -54,10 +54,13 @@ def parse_bash(source: bytes) -> "Node | None":
 
 
 def blank_unsupported_syntax(text: str) -> str:
-    """`text` with what the grammar cannot read and no verdict hangs on blanked: `coproc NAME`, `!` and
-    `time` before a compound command, the inner brackets of `$((...) )`. Every position stays."""
+    """`text` with syntax that the grammar cannot read replaced by blanks, where no verdict depends on it.
+
+    Covers `coproc NAME`, `!` and `time` before a compound command and the inner brackets of `$((...) )`. All
+    positions stay the same.
+    """
     if "coproc" in text:
-        text = COPROC.sub(lambda found: " " * len(found[0]), text)
+        text = COPROC.sub(lambda match: " " * len(match[0]), text)
     if "!" in text or "time" in text:
-        text = NEGATED.sub(lambda found: " " * len(found[0]), text)
+        text = NEGATED.sub(lambda match: " " * len(match[0]), text)
     return SUBSHELL.sub(r"$( \1 \2", text) if "$((" in text else text

@@ -1,7 +1,4 @@
-"""Whether a word is what the type of an operand or of an option allows.
-
-Whether a command is proven to only read, by an allow rule; and which ask and deny rules hold for it.
-"""
+"""Whether an allow rule proves that a command only reads, and which ask and deny rules apply to it."""
 
 import re
 from dataclasses import dataclass
@@ -9,22 +6,23 @@ from dataclasses import dataclass
 from cockpit.safety.bash import filter_scripts, locations
 from cockpit.safety.bash.command_model import UNKNOWN, UNKNOWN_HARMLESS, ShellWord, SimpleCommand, unquote
 from cockpit.safety.bash.filter_scripts import awk_only_prints
+from cockpit.safety.bash.git import is_folder_plain
 from cockpit.safety.rules.rule import CommandRule
 from cockpit.safety.values import ExecutionContext
 from cockpit.workspace.word_set import word_set
 
 
-def fits_type(word: ShellWord, kind: str, command: SimpleCommand, ground: ExecutionContext) -> bool:
-    """Whether a word is what a type allows."""
+def fits_type(word: ShellWord, kind: str, command: SimpleCommand, context: ExecutionContext) -> bool:
+    """Whether a word fits the type of an operand or an option's value."""
     if kind == "TEXT":
-        return (ground.sandbox or UNKNOWN not in word.text) and not (word.taints & {"secret"})
+        return (context.sandbox or UNKNOWN not in word.text) and not (word.taints & {"secret"})
     if kind in ("READ_PATH", "NAME_PATH", "REV"):
-        return _is_readable_word(word, kind, command, ground)
+        return _is_readable_word(word, kind, command, context)
     text = word.literal
-    if kind == "GLOB" and not ground.sandbox and not _is_open_pattern(word, command, ground):
+    if kind == "GLOB" and not context.sandbox and not _is_open_pattern(word, command, context):
         return False
     if kind in ("PATTERN", "GLOB"):
-        if ground.sandbox:
+        if context.sandbox:
             return not word.taints & {"secret"}
         return word.sure and UNKNOWN_HARMLESS not in word.text and UNKNOWN not in word.text
     if text is None:
@@ -47,27 +45,28 @@ def fits_type(word: ShellWord, kind: str, command: SimpleCommand, ground: Execut
             return kind == "ANY"
 
 
-def _is_open_pattern(word: ShellWord, command: SimpleCommand, ground: ExecutionContext) -> bool:
-    """Whether the names that a search is narrowed to are none of secrets."""
+def _is_open_pattern(word: ShellWord, command: SimpleCommand, context: ExecutionContext) -> bool:
+    """Whether the file names a search is limited to are not names of secrets."""
     text = unquote(word.guess)
     return text.startswith("!") or is_readable_location(
-        locations.locate(ShellWord(text), ground.root, ground.root, ground), ground
+        locations.locate(ShellWord(text), context.root, context.root, context), context
     )
 
 
-def _is_readable_word(word: ShellWord, kind: str, command: SimpleCommand, ground: ExecutionContext) -> bool:
+def _is_readable_word(word: ShellWord, kind: str, command: SimpleCommand, context: ExecutionContext) -> bool:
     if word.text == "-" and kind == "READ_PATH":
         return True
     if not word.sure or UNKNOWN in word.text or UNKNOWN_HARMLESS in word.text:
-        # Held in, a reader may read whatever it is given: only what is known of it counts.
-        spot = locations.locate(word, command.cwd, command.near, ground)
-        return ground.sandbox and (spot.kind == "unknown" or is_readable_location(spot, ground))
+        # In a sandbox a reader may read anything it is given; only the known part is judged.
+        location = locations.locate(word, command.cwd, command.likely_cwd, context)
+        return context.sandbox and (location.kind == "unknown" or is_readable_location(location, context))
     if kind == "REV" and (
         ":" in word.text or ".." in word.text or "^" in word.text or "~" in word.text or "@" in word.text
     ):
         tail = ShellWord(word.text.rpartition(":")[2])
         return (
-            word.literal is not None and locations.locate(tail, command.cwd, command.near, ground).rank <= 1
+            word.literal is not None
+            and locations.locate(tail, command.cwd, command.likely_cwd, context).rank <= 1
         ) or (
             word.literal is not None
             and ":" not in word.text
@@ -76,29 +75,26 @@ def _is_readable_word(word: ShellWord, kind: str, command: SimpleCommand, ground
         )
     if word.text.startswith("/dev/fd/"):
         return True
-    spot = locations.locate(word, command.cwd, command.near, ground)
-    if not is_readable_location(spot, ground):
+    location = locations.locate(word, command.cwd, command.likely_cwd, context)
+    if not is_readable_location(location, context):
         return False
-    found = locations.match_glob(word, command.cwd)
-    if found is None:
+    result = locations.match_glob(word, command.cwd)
+    if result is None:
         return False
-    for one in found:
-        inner = locations.locate(ShellWord(one), command.cwd, command.near, ground)
-        if one.startswith("-") or not is_readable_location(inner, ground):
+    for finding in result:
+        inner = locations.locate(ShellWord(finding), command.cwd, command.likely_cwd, context)
+        if finding.startswith("-") or not is_readable_location(inner, context):
             return False
     return True
 
 
-def is_readable_location(spot: locations.BashLocation, ground: ExecutionContext) -> bool:
-    """Whether reading it needs nobody: inside the workspace and no secret."""
-    return spot.rank <= 1 or (spot.kind == "protected" and locations.is_within(spot.path, ground.root))
+def is_readable_location(location: locations.BashLocation, context: ExecutionContext) -> bool:
+    """Whether it can be read without asking: inside the workspace and not a secret."""
+    return location.rank <= 1 or (
+        location.kind == "protected" and locations.is_within(location.path, context.root)
+    )
 
 
-GIT_VALUE_OPTIONS = word_set(
-    """
-    -C -c --git-dir --work-tree --namespace --exec-path --config-env --super-prefix
-    """
-)
 TRUSTED_FOLDERS = word_set("/bin /usr/bin /usr/local/bin /sbin /usr/sbin /opt/homebrew/bin")
 SHELL_BUILTINS = word_set(
     """
@@ -109,30 +105,16 @@ SHELL_BUILTINS = word_set(
 
 @dataclass(frozen=True, slots=True)
 class ReadOnlyProof:
-    """`rule` proves it; or `why` not."""
+    """The rule that proves a command read-only, or `why` it is not proven."""
 
     rule: CommandRule | None = None
     why: str = ""
 
 
-def find_subcommand(command: SimpleCommand) -> tuple[str, int]:
-    """The first word that is no option, and its index in `words`; ("", -1) where there is none."""
-    at = 1
-    while at < len(command.words):
-        text = command.words[at].guess
-        if command.program == "git" and text in GIT_VALUE_OPTIONS:
-            at += 2
-            continue
-        if not text.startswith("-"):
-            return text, at
-        at += 1
-    return "", -1
-
-
 def find_restrictions(command: SimpleCommand, rules: tuple[CommandRule, ...]) -> list[CommandRule]:
-    """The ask and deny rules that hold."""
-    name, _ = find_subcommand(command)
-    given = command.arguments
+    """The ask and deny rules that apply."""
+    name, _ = command.subcommand()
+    present = command.arguments
     return [
         rule
         for rule in rules
@@ -140,7 +122,7 @@ def find_restrictions(command: SimpleCommand, rules: tuple[CommandRule, ...]) ->
         and (not rule.subcommands or name in rule.subcommands)
         and (
             not rule.options_any
-            or any(_has_option(one, option) for one in given for option in rule.options_any)
+            or any(_has_option(argument, option) for argument in present for option in rule.options_any)
         )
     ]
 
@@ -156,30 +138,30 @@ def _has_option(text: str, option: str) -> bool:
 
 
 def prove_read_only(
-    command: SimpleCommand, rules: tuple[CommandRule, ...], ground: ExecutionContext
+    command: SimpleCommand, rules: tuple[CommandRule, ...], context: ExecutionContext
 ) -> ReadOnlyProof:
     """Whether an allow rule covers all of `command`."""
     first = command.words[0].literal
     if first is None:
-        return ReadOnlyProof(why="what runs is only known then")
+        return ReadOnlyProof(why="the program is only known when it runs")
     folder, _, name = first.rpartition("/")
     if folder and folder not in TRUSTED_FOLDERS:
-        return ReadOnlyProof(why=f"{first} is a program of its own")
+        return ReadOnlyProof(why=f"{first} is not a system program")
     if name in SHELL_BUILTINS and folder:
-        return ReadOnlyProof(why=f"{first} is not the shell's own")
+        return ReadOnlyProof(why=f"{first} is not the shell's builtin")
     why = ""
     for rule in rules:
         if rule.level != "allow":
             continue
-        if rule.needs == "sandbox" and not ground.sandbox:
-            why = why or "it is only safe inside a sandbox"
+        if rule.needs == "sandbox" and not context.sandbox:
+            why = why or "it is only safe in a sandbox"
             continue
-        found, at = find_subcommand(command) if rule.subcommands else ("", 0)
-        if rule.subcommands and found not in rule.subcommands:
+        result, at = command.subcommand() if rule.subcommands else ("", 0)
+        if rule.subcommands and result not in rule.subcommands:
             continue
-        if rule.needs == "git" and (fault := _explain_git(command, at, ground)):
+        if rule.needs == "git" and (fault := _explain_git(command, at, context)):
             return ReadOnlyProof(why=fault)
-        fault = _explain_options(command, rule, at, ground)
+        fault = _explain_options(command, rule, at, context)
         if name in ("jq", "yq") and not all(
             filter_scripts.jq_only_reads(word.guess) for word in command.words[1:]
         ):
@@ -191,37 +173,35 @@ def prove_read_only(
         if not fault:
             return ReadOnlyProof(rule)
         why = why or fault
-    return ReadOnlyProof(why=why or "no rule knows it")
+    return ReadOnlyProof(why=why or "no rule covers it")
 
 
-def _explain_git(command: SimpleCommand, at: int, ground: ExecutionContext) -> str:
-    from cockpit.safety.bash.git import is_folder_plain
-
+def _explain_git(command: SimpleCommand, at: int, context: ExecutionContext) -> str:
     before = list(command.words[1:at])
     folder = command.cwd
     while before:
-        one = before.pop(0).guess
-        if one == "-C" and before:
-            spot = locations.locate(before.pop(0), folder, command.near, ground)
-            if not is_readable_location(spot, ground):
-                return "it looks at another folder"
-            folder = spot.path
-        elif one not in ("--no-pager", "--no-optional-locks", "--literal-pathspecs", "-P"):
-            return f"git's option {one} is not among those that only read"
-    if not ground.git_is_plain or not is_folder_plain(folder, ground):
-        return "the repository names programs that git would run"
+        item = before.pop(0).guess
+        if item == "-C" and before:
+            location = locations.locate(before.pop(0), folder, command.likely_cwd, context)
+            if not is_readable_location(location, context):
+                return "it reads another folder"
+            folder = location.path
+        elif item not in ("--no-pager", "--no-optional-locks", "--literal-pathspecs", "-P"):
+            return f"git's option {item} is not known to be read-only"
+    if not context.git_is_plain or not is_folder_plain(folder, context):
+        return "the repository's configuration names programs that git would run"
     if any("%G" in word.guess or "%(signature" in word.guess for word in command.words):
         return "%G runs gpg"
     if command.nested and command.words[at].guess in ("log", "show", "diff", "blame", "grep", "status"):
-        return "inside a string it cannot be hardened"
+        return "git inside a string cannot be hardened"
     return ""
 
 
-def _explain_options(command: SimpleCommand, rule: CommandRule, at: int, ground: ExecutionContext) -> str:
-    """Why an option or an operand does not fit, or ""."""
+def _explain_options(command: SimpleCommand, rule: CommandRule, at: int, context: ExecutionContext) -> str:
+    """Says why an option or an operand does not fit, or returns an empty string."""
     words = list(command.words[at + 1 :])
     plain: list[ShellWord] = []
-    given: set[str] = set()
+    present: set[str] = set()
     literal = False
     while words:
         word = words.pop(0)
@@ -242,7 +222,7 @@ def _explain_options(command: SimpleCommand, rule: CommandRule, at: int, ground:
                 and not _version_only(rule)
                 and not rule.id.startswith("read.date")
             ):
-                return f"{word.guess} is not among the options that only read"
+                return f"{word.guess} is not known to be a read-only option"
             plain.append(word)
         elif _version_only(rule):
             plain.append(word)
@@ -250,22 +230,22 @@ def _explain_options(command: SimpleCommand, rule: CommandRule, at: int, ground:
             literal = True
         elif word.literal is None and not (word.sure and _globs_in_value(text)):
             return f"{word.guess} is only known when it runs"
-        elif fault := _explain_option(word, words, rule, given, command, ground):
+        elif fault := _explain_option(word, words, rule, present, command, context):
             return fault
         elif plain and not rule.whole and command.program != "git":
-            # awk, and all of them on a Mac, take what stands behind an operand for operands.
+            # awk, and most programs on macOS, read words after an operand as operands.
             behind = command.words[len(command.words) - len(words) - 1]
             if behind is not word and not is_readable_location(
-                locations.locate(behind, command.cwd, command.near, ground), ground
+                locations.locate(behind, command.cwd, command.likely_cwd, context), context
             ):
                 return f"{behind.guess} may be read as a file"
-    if rule.options_any and not given & set(rule.options_any):
-        return "without an option that only reads it changes something"
-    return _explain_operands(plain, rule, given, command, ground)
+    if rule.options_any and not present & set(rule.options_any):
+        return "without a read-only option it changes something"
+    return _explain_operands(plain, rule, present, command, context)
 
 
 def _globs_in_value(text: str) -> bool:
-    """`--include=*.py`: no file that a project has is called like that by accident or harm."""
+    """Whether it is `--include=*.py` or similar: no file has such a name, so the glob stays as it is."""
     name, sign, value = text.partition("=")
     return (
         bool(sign)
@@ -291,12 +271,12 @@ def _explain_option(
     word: ShellWord,
     rest: list[ShellWord],
     rule: CommandRule,
-    given: set[str],
+    present: set[str],
     command: SimpleCommand,
-    ground: ExecutionContext,
+    context: ExecutionContext,
 ) -> str:
     text = word.text
-    no = f"{word.guess} is not among the options that only read"
+    no = f"{word.guess} is not known to be a read-only option"
     if text.startswith("--") or rule.whole or text in rule.options:
         name, sign, value = text.partition("=")
         if text in rule.options and not sign:
@@ -304,11 +284,11 @@ def _explain_option(
         kind = rule.options.get(name)
         if kind is None:
             return no
-        given.add(name)
+        present.add(name)
         if sign:
-            return "" if kind and fits_type(ShellWord(value), kind.lstrip("?"), command, ground) else no
+            return "" if kind and fits_type(ShellWord(value), kind.lstrip("?"), command, context) else no
         if kind and not kind.startswith("?"):
-            return _explain_value(rest, kind, command, ground) or ""
+            return _explain_value(rest, kind, command, context) or ""
         return ""
     if "-#" in rule.options and re.fullmatch(r"-\d+", text):
         return ""
@@ -316,45 +296,47 @@ def _explain_option(
         kind = rule.options.get(f"-{letter}")
         if kind is None:
             return no
-        given.add(f"-{letter}")
+        present.add(f"-{letter}")
         if kind.startswith("?"):
-            return "" if fits_type(ShellWord(text[at + 1 :]), "PATTERN", command, ground) else no
+            return "" if fits_type(ShellWord(text[at + 1 :]), "PATTERN", command, context) else no
         if kind:
             if text[at + 1 :]:
-                return "" if fits_type(ShellWord(text[at + 1 :]), kind, command, ground) else no
-            return _explain_value(rest, kind, command, ground)
+                return "" if fits_type(ShellWord(text[at + 1 :]), kind, command, context) else no
+            return _explain_value(rest, kind, command, context)
     return ""
 
 
-def _explain_value(rest: list[ShellWord], kind: str, command: SimpleCommand, ground: ExecutionContext) -> str:
+def _explain_value(
+    rest: list[ShellWord], kind: str, command: SimpleCommand, context: ExecutionContext
+) -> str:
     if not rest:
-        return "an option has no value"
+        return "an option lacks its value"
     word = rest.pop(0)
     return (
-        "" if fits_type(word, kind, command, ground) else f"{word.guess} is not what the option may be given"
+        "" if fits_type(word, kind, command, context) else f"{word.guess} is not a valid value for the option"
     )
 
 
 def _explain_operands(
     plain: list[ShellWord],
     rule: CommandRule,
-    given: set[str],
+    present: set[str],
     command: SimpleCommand,
-    ground: ExecutionContext,
+    context: ExecutionContext,
 ) -> str:
     types = list(rule.positional)
-    if types and rule.first_unless & given:
+    if types and rule.first_unless & present:
         types = types[1:]
     if not types:
-        return f"{plain[0].guess} is not among what it may be given" if plain else ""
+        return f"{plain[0].guess} is not an expected operand" if plain else ""
     if types[0].startswith("!") and not plain:
-        return "without a further word it changes something"
+        return "without a further operand it changes something"
     if len(types) > 1 and types[-1] == "=-" and len(plain) > 1 and plain[-1].text != "-":
         return "the second operand is written"
     for at, word in enumerate(plain):
         kind = types[min(at, len(types) - 1)]
         if types[0].startswith("!") and at and len(types) == 1:
-            return f"{word.guess} is one word too many"
-        if not fits_type(word, kind, command, ground):
-            return f"{word.guess} is not an operand that only reads"
+            return f"{word.guess} is an operand too many"
+        if not fits_type(word, kind, command, context):
+            return f"{word.guess} is not a read-only operand"
     return ""

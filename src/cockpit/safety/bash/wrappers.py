@@ -1,6 +1,6 @@
-"""Which programs run other commands, and which of their options stand before the command. Tables only.
+"""Programs that run other commands: which options precede the command, and how to extract it.
 
-Programs that run another command: which one, and where. A wrapper never makes it milder.
+A wrapper never makes a verdict milder.
 """
 
 import re
@@ -10,7 +10,8 @@ from cockpit.safety.bash.command_model import UNKNOWN, ShellWord, SimpleCommand
 from cockpit.workspace.word_set import word_set
 
 SHELLS = word_set("sh bash dash zsh ksh mksh ash fish rbash csh tcsh yash")
-# program: (options that take the next word, words before the command). Long options with `=` need none.
+# Per program: options that take the next word, and the number of operands before the command. Long options
+# with `=` take no further word.
 PREFIX: dict[str, tuple[str, int]] = {
     "sudo": (
         "-u -g -h -p -C -r -t -T -U -D -R --user --group --host --prompt --chdir --role --type --chroot",
@@ -89,7 +90,7 @@ RUNNERS = {
     ("perf", "record"),
     ("xcrun", "--"),
 }
-# These add nothing of their own: as harmless as what they run.
+# Wrappers without effects of their own: as harmless as the command they run.
 TRANSPARENT = word_set("time command builtin nice timeout stdbuf ionice")
 SSH_VALUES = word_set("-i -p -l -o -F -J -L -R -D -b -c -E -e -I -m -O -Q -S -W -w -B")
 SCRIPT_OPTIONS = {
@@ -139,7 +140,8 @@ SCRIPT_OPTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class InnerCommand:
-    """A command inside another: its words, or a script as one word. `cwd` is a folder it moves to."""
+    """A command inside another: its words, or a script in one word. `cwd` is the folder the wrapper changes
+    to."""
 
     words: tuple[ShellWord, ...] = ()
     script: ShellWord | None = None
@@ -149,74 +151,74 @@ class InnerCommand:
 
 
 def find_inner_commands(command: SimpleCommand) -> list[InnerCommand]:
-    """What `command` runs besides itself, as far as it can be read from its words."""
+    """The commands that `command` runs besides itself, as far as its words tell."""
     name = command.program
     if not name or len(command.words) < 2:
         return []
     if name.startswith(("ld-linux", "ld-musl")):
         name = "ld.so"
-    found = [InnerCommand(script=word) for word in _script_options(name, command.words[1:])]
+    result = [InnerCommand(script=word) for word in _script_options(name, command.words[1:])]
     if name in SHELLS:
-        found += _shell(command.words)
+        result += _shell(command.words)
     elif name == "eval":
         text = " ".join(word.text for word in command.words[1:])
         taints = frozenset().union(*(word.taints for word in command.words[1:]))
-        found.append(
+        result.append(
             InnerCommand(script=ShellWord(text, all(word.sure for word in command.words[1:]), taints))
         )
     elif name in ("trap", "watch", "hyperfine"):
-        found += [InnerCommand(script=word) for word in command.words[1:2] if not word.guess.startswith("-")]
+        result += [InnerCommand(script=word) for word in command.words[1:2] if not word.guess.startswith("-")]
     elif name == "alias":
-        found += [
+        result += [
             InnerCommand(script=ShellWord(word.text.partition("=")[2], False)) for word in command.words[1:]
         ]
     elif name == "ssh":
-        found += _ssh(command.words)
+        result += _ssh(command.words)
     elif name in ("find", "gfind", "fd", "fdfind"):
-        found += _find(command)
+        result += _find(command)
     elif name == "git":
-        found += _git(command.words)
+        result += _git(command.words)
     elif name == "parallel":
-        found += _parallel(command.words)
+        result += _parallel(command.words)
     elif name in ("tmux", "screen", "xterm", "gnome-terminal", "expect", "at", "batch"):
         line = " ".join(word.text for word in command.words[1:] if not word.guess.startswith("-"))
-        found.append(InnerCommand(script=ShellWord(line, False)))
-        found += [InnerCommand(script=word) for word in command.words[1:] if " " in word.guess]
+        result.append(InnerCommand(script=ShellWord(line, False)))
+        result += [InnerCommand(script=word) for word in command.words[1:] if " " in word.guess]
     if name in PREFIX and not (name == "command" and command.words[1].guess in ("-v", "-V")):
-        found += _prefix(name, command)
+        result += _prefix(name, command)
     elif (name, command.words[1].guess) in RUNNERS:
         rest = command.words[2:]
         while rest and rest[0].guess.startswith("-"):
             rest = rest[1:]
-        found.append(InnerCommand(rest))
-    return [inner for inner in found if inner.script is not None or inner.words]
+        result.append(InnerCommand(rest))
+    return [inner for inner in result if inner.script is not None or inner.words]
 
 
 def _script_options(name: str, words: tuple[ShellWord, ...]) -> list[ShellWord]:
     names = SCRIPT_OPTIONS.get(name, ())
-    found = []
+    inner = []
     for at, word in enumerate(words):
         text = word.guess
-        # `script -qc`, `su -lc`: the last letter of a bundle takes the script.
+        # In a bundle such as `script -qc` or `su -lc`, the last letter takes the script.
         bundled = "-c" in names and re.fullmatch(r"-[a-zA-Z]+c", text) is not None
         if (text in names or bundled) and at + 1 < len(words):
-            found.append(words[at + 1])
-        elif any(one.startswith("--") and text.startswith(one + "=") for one in names):
-            found.append(ShellWord(text.partition("=")[2], word.sure, word.taints))
+            inner.append(words[at + 1])
+        elif any(name.startswith("--") and text.startswith(name + "=") for name in names):
+            inner.append(ShellWord(text.partition("=")[2], word.sure, word.taints))
         elif name == "tar" and text.startswith("--checkpoint-action=exec="):
-            found.append(ShellWord(text.split("=", 2)[2], word.sure, word.taints))
+            inner.append(ShellWord(text.split("=", 2)[2], word.sure, word.taints))
         elif "ProxyCommand" in text and name in ("ssh", "scp", "sftp"):
-            found.append(ShellWord(re.split(r"ProxyCommand[= ]", text)[-1], word.sure, word.taints))
+            inner.append(ShellWord(re.split(r"ProxyCommand[= ]", text)[-1], word.sure, word.taints))
         elif name == "socat" and re.match(r"(?i)(exec|system):", text):
-            found.append(ShellWord(text.partition(":")[2].split(",")[0].strip("'\""), word.sure, word.taints))
-    return found
+            inner.append(ShellWord(text.partition(":")[2].split(",")[0].strip("'\""), word.sure, word.taints))
+    return inner
 
 
 def _prefix(name: str, command: SimpleCommand) -> list[InnerCommand]:
     valued, count = PREFIX[name]
     takes = frozenset(valued.split())
     words, at, cwd = command.words, 1, None
-    given: list[tuple[str, ShellWord]] = []
+    assigned: list[tuple[str, ShellWord]] = []
     while at < len(words):
         text = words[at].guess
         if text == "--":
@@ -237,7 +239,7 @@ def _prefix(name: str, command: SimpleCommand) -> list[InnerCommand]:
             continue
         if name in ("env", "sudo", "doas") and re.match(r"[A-Za-z_]\w*=", text):
             left, _, right = words[at].text.partition("=")
-            given.append((left, ShellWord(right, words[at].sure)))
+            assigned.append((left, ShellWord(right, words[at].sure)))
             at += 1
             continue
         break
@@ -252,7 +254,7 @@ def _prefix(name: str, command: SimpleCommand) -> list[InnerCommand]:
         )
     elif name == "xargs":
         rest = (*rest, ShellWord((command.stdin.text or UNKNOWN).strip(), False, command.stdin.taints))
-    return [InnerCommand(rest, cwd=cwd, assignments=tuple(given))] if rest else []
+    return [InnerCommand(rest, cwd=cwd, assignments=tuple(assigned))] if rest else []
 
 
 def _shell(words: tuple[ShellWord, ...]) -> list[InnerCommand]:
@@ -260,9 +262,11 @@ def _shell(words: tuple[ShellWord, ...]) -> list[InnerCommand]:
         text = word.guess
         if re.fullmatch(r"-[a-zA-Z]*c[a-zA-Z]*", text) or text == "--command":
             rest = [
-                one for one in words[at + 1 :] if one.guess == "--" or not one.guess.startswith(("-", "+"))
+                word
+                for word in words[at + 1 :]
+                if word.guess == "--" or not word.guess.startswith(("-", "+"))
             ]
-            rest = [one for one in rest if one.guess != "--"]
+            rest = [word for word in rest if word.guess != "--"]
             return [InnerCommand(script=rest[0], arguments=tuple(rest[2:]))] if rest else []
         if not text.startswith(("-", "+")) and words[at - 1].guess not in (
             "-o",
@@ -283,43 +287,45 @@ def _ssh(words: tuple[ShellWord, ...]) -> list[InnerCommand]:
 
 
 def _find(command: SimpleCommand) -> list[InnerCommand]:
-    """Each -exec of find and -x of fd; `{}` stands for what the search starts from and looks for."""
+    """Each -exec of find and -x of fd. `{}` stands for the starting folders and the searched names."""
     starts: list[ShellWord] = []
     for word in command.words[1:]:
         if word.guess.startswith(("-", "(", "!")):
             break
         starts.append(word)
-    named = [
+    operands = [
         next_one
         for word, next_one in zip(command.words, command.words[1:], strict=False)
         if word.guess in ("-name", "-iname", "-path", "-wholename")
     ]
     base = (starts or [ShellWord(".")])[0].text.rstrip("/") or "/"
-    filled = [ShellWord(f"{base.rstrip('/')}/{word.text.lstrip('*')}", False) for word in named] or [
+    filled = [ShellWord(f"{base.rstrip('/')}/{word.text.lstrip('*')}", False) for word in operands] or [
         ShellWord(base, False)
     ]
-    found = []
+    result = []
     for at, word in enumerate(command.words):
         if word.guess not in ("-exec", "-execdir", "-ok", "-okdir", "-x", "--exec", "-X", "--exec-batch"):
             continue
         inner: list[ShellWord] = []
-        for one in command.words[at + 1 :]:
-            if one.guess in (";", "+"):
+        for argument in command.words[at + 1 :]:
+            if argument.guess in (";", "+"):
                 break
-            if one.guess == "{}":
+            if argument.guess == "{}":
                 inner += filled
             else:
                 inner.append(
                     ShellWord(
-                        one.text.replace("{}", filled[0].text), one.sure and "{}" not in one.text, one.taints
+                        argument.text.replace("{}", filled[0].text),
+                        argument.sure and "{}" not in argument.text,
+                        argument.taints,
                     )
                 )
-        found.append(InnerCommand(tuple(inner)))
-    return found
+        result.append(InnerCommand(tuple(inner)))
+    return result
 
 
 def _git(words: tuple[ShellWord, ...]) -> list[InnerCommand]:
-    found = []
+    inner = []
     texts = [word.guess for word in words]
     for at, text in enumerate(texts):
         value = text.partition("=")[2]
@@ -330,19 +336,19 @@ def _git(words: tuple[ShellWord, ...]) -> list[InnerCommand]:
                 key,
             )
             if runs:
-                found.append(InnerCommand(script=ShellWord(value.lstrip("!"), False)))
+                inner.append(InnerCommand(script=ShellWord(value.lstrip("!"), False)))
     if "foreach" in texts:
         rest = [word for word in words[texts.index("foreach") + 1 :] if word.guess != "--recursive"]
-        found.append(InnerCommand(script=ShellWord(" ".join(word.text for word in rest), False)))
+        inner.append(InnerCommand(script=ShellWord(" ".join(word.text for word in rest), False)))
     if "bisect" in texts and "run" in texts:
-        found.append(InnerCommand(words[texts.index("run") + 1 :]))
+        inner.append(InnerCommand(words[texts.index("run") + 1 :]))
     if "config" in texts:
-        found += [
+        inner += [
             InnerCommand(script=ShellWord(word.text.lstrip("!"), False))
             for word in words
             if word.guess.startswith("!")
         ]
-    return found
+    return inner
 
 
 def _parallel(words: tuple[ShellWord, ...]) -> list[InnerCommand]:
@@ -357,5 +363,5 @@ def _parallel(words: tuple[ShellWord, ...]) -> list[InnerCommand]:
     line = " ".join(word.text for word in rest[:cut])
     values = operands or [ShellWord(UNKNOWN, False)]
     return [
-        InnerCommand(script=ShellWord(line.replace("{}", " ".join(one.text for one in values)), False))
+        InnerCommand(script=ShellWord(line.replace("{}", " ".join(value.text for value in values)), False))
     ] + ([] if "{}" in line else [InnerCommand((*rest[:cut], *values))])

@@ -1,13 +1,10 @@
-"""The default aliases of PowerShell (5.1 and 7), and how a name is said: case, module, `.exe`.
+"""Tables of PowerShell commands: default aliases, command families, and the parameters of known cmdlets.
 
-Cmdlets by what they do: those that are refused whatever their arguments, and those whose capability
-a person should see. What is in no table is asked about.
-
-The cmdlets whose parameters are known: which read, which write, and which operands are paths.
-
-A parameter is `Name:kind`, a digit behind it is its position. Kinds: r a path whose content is read,
-l a path that is only looked at, w one that is written, d one that is removed, v any value, s a switch,
-x a value that makes the command more than a reader. A row goes on where the next line is indented.
+A family says what a command always does: some are denied whatever their arguments, others show their
+capability to the user. A parameter is written `Name:kind`, followed by a digit for its position. Kinds: r a
+path whose content is read, l a path that is only listed or tested, w a path that is written, d a path that is
+removed, v any value, s a switch, x a value that makes the command more than a reader. A row continues on
+indented lines. Commands in no table are asked about.
 """
 
 import re
@@ -15,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from cockpit.plugin.tools import Capability
-from cockpit.safety.powershell.findings import PowerShellFinding, ask, deny
+from cockpit.safety.findings import SafetyFinding, ask, deny
 from cockpit.safety.powershell.reader import DOUBLE_QUOTES, SINGLE_QUOTES
 from cockpit.safety.powershell.scope import PowerShellScope, Values, fold_word
 from cockpit.safety.powershell.syntax_tree import PowerShellCommand, PowerShellWord
@@ -55,7 +52,7 @@ wget=invoke-webrequest where=where-object wjb=wait-job write=write-output mkdir=
 """
 ALIASES = dict(pair.split("=", 1) for pair in ALIAS_TABLE.split())
 ALIASES["write"] = "write-output"
-# Where PowerShell runs on Unix these are the system's own programs: both meanings are judged.
+# On Unix these names are also system programs, so both meanings are judged.
 NATIVE_TOO = word_set(
     """
     cat cp diff echo kill ls man mount mv ps pwd rm rmdir sleep sort tee curl wget clear compare history
@@ -68,9 +65,10 @@ MODULE_PREFIX = re.compile(
 PROGRAM_ENDINGS = (".exe", ".com", ".bat", ".cmd")
 
 
-def resolve_command_name(said: str, own: dict[str, str]) -> str:
-    """The lower-case name of the command that `said` means: aliases, modules, paths and endings off."""
-    name = said.strip().lower()
+def resolve_command_name(text: str, own: dict[str, str]) -> str:
+    """The lower-case name of the command that `said` means, with aliases, modules, paths and suffixes
+    resolved."""
+    name = text.strip().lower()
     for _ in range(4):
         name = MODULE_PREFIX.sub("", name)
         if name in own and own[name] != name:
@@ -88,9 +86,9 @@ def resolve_command_name(said: str, own: dict[str, str]) -> str:
     return ALIASES.get(base, base) if base == name else name
 
 
-def is_file_path(said: str) -> bool:
-    """Whether a command is named by a path, so that it is whatever file lies there."""
-    return bool(re.search(r"[\\/]", MODULE_PREFIX.sub("", said))) or said.lower().endswith(
+def is_file_path(text: str) -> bool:
+    """Whether a command is named by a path, so that it runs whatever file is there."""
+    return bool(re.search(r"[\\/]", MODULE_PREFIX.sub("", text))) or text.lower().endswith(
         (".ps1", ".bat", ".cmd", ".psm1")
     )
 
@@ -100,22 +98,22 @@ DENIED_FAMILIES: tuple[tuple[str, Capability, str, str], ...] = (
      clear-disk format-volume initialize-disk remove-partition set-disk reset-physicaldisk remove-virtualdisk
      remove-storagepool set-partition new-partition resize-partition remove-volume optimize-volume
      dismount-diskimage clear-storagediagnosticinfo update-disk format diskpart remove-vhd convert-vhd"""),
-    ("ps-power", "host.mutate", "it turns the machine off", """
+    ("ps-power", "host.mutate", "it shuts the machine down", """
      stop-computer restart-computer suspend-computer shutdown logoff"""),
-    ("ps-defender", "host.mutate", "it weakens the machine's protection", """
+    ("ps-defender", "host.mutate", "it weakens the protection of the machine", """
      set-mppreference add-mppreference remove-mppreference uninstall-windowsdefender disable-netfirewallrule
      remove-netfirewallrule set-netfirewallprofile set-netfirewallsetting disable-tlscipher
      set-processmitigation remove-mpthreat disable-bitlocker suspend-bitlocker clear-tpm"""),
-    ("ps-logs", "host.mutate", "it removes traces", """
+    ("ps-logs", "host.mutate", "it deletes logs", """
      clear-eventlog remove-eventlog limit-eventlog clear-history"""),
-    ("ps-shadow", "host.mutate", "it removes backups", """
+    ("ps-shadow", "host.mutate", "it deletes backups", """
      disable-computerrestore remove-wbbackupset remove-windowsbackup reagentc"""),
-    ("ps-persist", "persist", "it plants something that runs later", """
+    ("ps-persist", "persist", "it installs something that runs later", """
      register-scheduledtask register-scheduledjob set-scheduledtask new-scheduledtask new-service
      new-scheduledtaskaction
      register-wmievent set-wmiinstance register-cimindicationevent new-scheduledtasktrigger
      add-jobtrigger new-jobtrigger enable-scheduledjob at installutil"""),
-    ("ps-users", "priv", "it changes users or what they may do", """
+    ("ps-users", "priv", "it changes users or their rights", """
      new-localuser remove-localuser set-localuser enable-localuser disable-localuser add-localgroupmember
      remove-localgroupmember new-localgroup add-adgroupmember new-aduser remove-aduser set-adaccountpassword
      set-aduser unlock-adaccount add-computer remove-computer rename-computer reset-computermachinepassword
@@ -129,7 +127,7 @@ DENIED_FAMILIES: tuple[tuple[str, Capability, str, str], ...] = (
      invoke-reflectivepeinjection invoke-shellcode invoke-obfuscation"""),
 )  # fmt: skip
 ASKED_FAMILIES: tuple[tuple[str, Capability, str, str], ...] = (
-    ("ps-net", "net.egress", "it speaks to the network", """
+    ("ps-net", "net.egress", "it connects to the network", """
      invoke-webrequest invoke-restmethod start-bitstransfer test-netconnection test-connection resolve-dnsname
      send-mailmessage connect-psserver new-pssession enter-pssession invoke-command-remote curl wget ping
      tracert
@@ -152,7 +150,7 @@ ASKED_FAMILIES: tuple[tuple[str, Capability, str, str], ...] = (
     ("ps-process", "proc.signal", "it ends or changes processes or services", """
      stop-process stop-service suspend-service resume-service set-service remove-service taskkill stop-job
      remove-job"""),
-    ("ps-host", "host.mutate", "it changes the machine's settings", """
+    ("ps-host", "host.mutate", "it changes settings of the machine", """
      set-executionpolicy set-date set-timezone set-culture set-winuserlanguagelist new-netfirewallrule
      set-netfirewallrule new-netipaddress set-dnsclientserveraddress set-netadapter disable-netadapter
      enable-netadapter reg netsh net sc set-itemproperty new-itemproperty remove-itemproperty powercfg fsutil
@@ -167,17 +165,17 @@ ASKED_FAMILIES: tuple[tuple[str, Capability, str, str], ...] = (
 
 
 @cache
-def _family_table() -> dict[str, PowerShellFinding]:
-    found: dict[str, PowerShellFinding] = {}
+def _family_table() -> dict[str, SafetyFinding]:
+    findings: dict[str, SafetyFinding] = {}
     for rule, capability, reason, names in ASKED_FAMILIES:
-        found |= dict.fromkeys(names.split(), ask(rule, reason, capability, risk=55))
+        findings |= dict.fromkeys(names.split(), ask(rule, reason, capability, risk=55))
     for rule, capability, reason, names in DENIED_FAMILIES:
-        found |= dict.fromkeys(names.split(), deny(rule, reason, capability))
-    return found
+        findings |= dict.fromkeys(names.split(), deny(rule, reason, capability))
+    return findings
 
 
-def find_family(name: str) -> PowerShellFinding | None:
-    """What is always true of the command `name`, or None."""
+def find_family(name: str) -> SafetyFinding | None:
+    """What the command `name` always does, or None."""
     return _family_table().get(name)
 
 
@@ -316,7 +314,7 @@ import-module Name:x0 Force:s
 
 @dataclass(frozen=True, slots=True)
 class BoundOperand:
-    """A value with its parameter (lower case) and kind; `values` None: known only when it runs."""
+    """A value with its parameter (lower case) and kind. `values` is None if it is only known when it runs."""
 
     parameter: str
     kind: str
@@ -326,7 +324,8 @@ class BoundOperand:
 
 @dataclass(frozen=True, slots=True)
 class BoundArguments:
-    """The arguments of a command, told apart. `strange` are parameters the table does not know."""
+    """The arguments of a command, assigned to parameters. `strange` are parameters that the table does not
+    have."""
 
     operands: tuple[BoundOperand, ...]
     switches: frozenset[str]
@@ -335,27 +334,27 @@ class BoundArguments:
 
 @cache
 def cmdlet_table(kind: str) -> dict[str, dict[str, tuple[str, int]]]:
-    """Per cmdlet: parameter -> (kind, position or -1)."""
+    """Maps each cmdlet to its parameters: name -> (kind, position or -1)."""
     text = READER_TABLE if kind == "readers" else WRITER_TABLE
     rows = (line.split() for line in text.replace("\n  ", " ").strip().splitlines())
     return {row[0]: _parse_parameters((*row[1:], *COMMON_PARAMETERS.split())) for row in rows}
 
 
 def _parse_parameters(texts: tuple[str, ...]) -> dict[str, tuple[str, int]]:
-    found: dict[str, tuple[str, int]] = {}
+    table: dict[str, tuple[str, int]] = {}
     for text in texts:
         name, _, kind = text.lower().partition(":")
-        found[name] = (kind[0], int(kind[1]) if len(kind) > 1 else -1)
-    return found
+        table[name] = (kind[0], int(kind[1]) if len(kind) > 1 else -1)
+    return table
 
 
 def find_parameters(name: str) -> dict[str, tuple[str, int]] | None:
-    """The parameters of a cmdlet of either table."""
+    """The parameters of a cmdlet in either table."""
     return cmdlet_table("readers").get(name) or cmdlet_table("writers").get(name)
 
 
 def parse_parameter(word: PowerShellWord) -> tuple[str, str] | None:
-    """`-Name` or `-Name:value` (lower-case name, rest), or None for what is no parameter."""
+    """`-Name` or `-Name:value` as (lower-case name, value), None for a word that is not a parameter."""
     if word.quoted or not word.text or word.text[0] not in "-\u2013\u2014\u2015" or len(word.text) < 2:
         return None
     text = word.text.replace("`", "")[1:]
@@ -372,54 +371,54 @@ def parse_parameter(word: PowerShellWord) -> tuple[str, str] | None:
 def bind_arguments(
     command: PowerShellCommand, parameters: dict[str, tuple[str, int]], scope: PowerShellScope
 ) -> BoundArguments:
-    """The arguments of `command` by its cmdlet's parameters."""
+    """Assign the arguments of `command` to the parameters of its cmdlet."""
     operands: list[BoundOperand] = []
     switches: set[str] = set()
     strange: list[str] = []
     wanting, place = "", 0
     by_place = {at: (name, kind) for name, (kind, at) in parameters.items() if at >= 0}
     last: tuple[str, str] = ("", "v")
-    taken: set[str] = set()
+    accepted: set[str] = set()
     for word in command.words[1:]:
-        said = None if word.joined else parse_parameter(word)
-        if said is None:
+        text = None if word.joined else parse_parameter(word)
+        if text is None:
             if word.joined:
                 name, kind = last
             elif wanting:
                 name, kind = wanting, parameters[wanting][0]
             else:
-                free = [at for at in by_place if at >= place and by_place[at][0] not in taken]
+                free = [at for at in by_place if at >= place and by_place[at][0] not in accepted]
                 name, kind = by_place[min(free)] if free else ("", "x" if by_place else "v")
                 place = min(free) + 1 if free else place + 1
             operands.append(BoundOperand(name, kind, fold_word(word, scope), word))
-            taken.add(name)
+            accepted.add(name)
             last, wanting = (name, kind), ""
             continue
         wanting = ""
-        full = resolve_parameter(said[0], parameters)
+        full = resolve_parameter(text[0], parameters)
         if not full:
-            strange.append(said[0])
+            strange.append(text[0])
         elif parameters[full][0] == "s":
             switches.add(full)
-        elif parameters[full][0] == "x" and not said[1]:
+        elif parameters[full][0] == "x" and not text[1]:
             strange.append(full)
             wanting = full
-        elif said[1]:
-            rest = PowerShellWord(word.pieces, said[1])
+        elif text[1]:
+            rest = PowerShellWord(word.pieces, text[1])
             values = fold_word(word, scope)
-            cut = None if values is None else tuple(one.partition(":")[2] for one in values)
+            cut = None if values is None else tuple(value.partition(":")[2] for value in values)
             operands.append(BoundOperand(full, parameters[full][0], cut, rest))
-            taken.add(full)
+            accepted.add(full)
             last = (full, parameters[full][0])
         else:
             wanting = full
     return BoundArguments(tuple(operands), frozenset(switches), tuple(strange))
 
 
-def resolve_parameter(said: str, parameters: dict[str, tuple[str, int]]) -> str:
-    """The parameter that an abbreviation means; where it could be several, the one that does most."""
-    if said in parameters:
-        return said
-    fits = [name for name in parameters if name.startswith(said)]
+def resolve_parameter(text: str, parameters: dict[str, tuple[str, int]]) -> str:
+    """The parameter that an abbreviation means; if several fit, the one with the most effect."""
+    if text in parameters:
+        return text
+    fits = [name for name in parameters if name.startswith(text)]
     kinds = {parameters[name][0] for name in fits}
     return fits[0] if fits and (len(fits) == 1 or len(kinds) == 1) else ""

@@ -1,16 +1,14 @@
-"""What is said of a value that is only known when it runs: the literals, variables and places it is made
-of. A deletion of such a value is judged by them, because nothing else can be.
+"""Judges expressions: .NET types and members, computed code, values only known when they run, and endless
+loops.
 
-Loops and functions that start copies of programs without end.
-
-What an expression does: .NET types and members, computed code, the variables it shows.
+A removal of a computed value is judged by the literals, variables and paths it is made of.
 """
 
 import re
 from collections.abc import Iterator
 
+from cockpit.safety.findings import SafetyFinding, ask, deny
 from cockpit.safety.powershell.cmdlets import resolve_command_name
-from cockpit.safety.powershell.findings import PowerShellFinding, ask, deny
 from cockpit.safety.powershell.locations import PROTECTED_TREES, locate
 from cockpit.safety.powershell.native_programs import base_name, judge_inner_text
 from cockpit.safety.powershell.scope import PowerShellScope, fold_expression, fold_pieces
@@ -23,52 +21,54 @@ from cockpit.safety.powershell.syntax_tree import (
     list_pieces,
 )
 
-# Words by which PowerShell and .NET name a drive, a home folder, the system or what was typed.
+# Words with which PowerShell and .NET name a drive, a home folder, the system or the command history.
 COMPUTED_PLACES = (
     (re.compile(r"\.root\b|\broot\b$|getpathroot|directoryroot|getlogicaldrives|get-psdrive|get-volume"
                 r"|rootdirectory|driveinfo|systemdrive|homedrive"), "a drive"),
-    (re.compile(r"getfolderpath|specialfolder|userprofile"), "a folder of the person or the system"),
+    (re.compile(r"getfolderpath|specialfolder|userprofile"), "a folder of the user or the system"),
     (re.compile(r"systemdirectory|systemroot|windir|programfiles"), "the system"),
-    (re.compile(r"historysavepath"), "what was typed"),
+    (re.compile(r"historysavepath"), "the command history"),
 )  # fmt: skip
 
 
 def find_computed_place(text: str) -> str:
-    """The place that `text` names by a property or a function, or ""."""
+    """The location that `text` names by a property or a function, or an empty string."""
     low = text.lower().replace("`", "")
     return next((name for pattern, name in COMPUTED_PLACES if pattern.search(low)), "")
 
 
-def judge_computed_removal(word: PowerShellWord, scope: PowerShellScope) -> list[PowerShellFinding]:
-    """The findings on removing what `word` comes to."""
+def judge_computed_removal(word: PowerShellWord, scope: PowerShellScope) -> list[SafetyFinding]:
+    """The findings on removing the value of `word`."""
     if name := find_computed_place(word.text):
         return [deny("ps-delete-tree", f"it removes {name}, computed when it runs", "fs.delete")]
     for value in (*_inner_paths(word.pieces, scope), *_known_folder(word.pieces, scope)):
-        seen = locate(value, "write", scope)
-        if seen.tree in PROTECTED_TREES or (
-            seen.level == "deny" and seen.sort in ("secret", "protected", "system")
+        location = locate(value, "write", scope)
+        if location.tree in PROTECTED_TREES or (
+            location.level == "deny" and location.sort in ("secret", "protected", "system")
         ):
-            return [deny("ps-delete-tree", f"it removes what it works out of {seen.real}", "fs.delete")]
+            return [deny("ps-delete-tree", f"it removes a path computed from {location.real}", "fs.delete")]
     return []
 
 
 def is_command_output(piece: WordPiece) -> bool:
-    """Whether it is the output of commands alone, each of which is judged where it stands."""
+    """Whether it is the output of commands only, which are judged on their own."""
     if piece.kind != "group" or piece.script is None or not piece.script.pipelines:
         return False
-    return all(isinstance(one, PowerShellCommand) for pipe in piece.script.pipelines for one in pipe.elements)
+    return all(
+        isinstance(element, PowerShellCommand) for pipe in piece.script.pipelines for element in pipe.elements
+    )
 
 
 def _inner_paths(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> list[str]:
-    """What stands in the groups of a word; `Split-Path` gives the folder above."""
-    found = [
+    """The paths in the groups of a word; `Split-Path` gives the parent folder."""
+    result = [
         value for piece in pieces if piece.script is not None for value in list_mentioned((piece,), scope)
     ]
-    return [one for one in found if re.search(r"[\\/~:]|^\.\.$", one)]
+    return [finding for finding in result if re.search(r"[\\/~:]|^\.\.$", finding)]
 
 
 def _known_folder(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> list[str]:
-    """The folder in front of the first part that is not known: `C:\\$x` is the drive where $x is empty."""
+    """The folder before the first unknown part: `C:\$x` is the drive if $x is empty."""
     known: list[WordPiece] = []
     for piece in pieces:
         if fold_pieces((piece,), scope) is None:
@@ -76,31 +76,33 @@ def _known_folder(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> list
         known.append(piece)
     if not known or len(known) == len(pieces):
         return []
-    heads = [re.match(r"(.*[\\/])[^\\/]*$", one, re.DOTALL) for one in fold_pieces(tuple(known), scope) or ()]
-    return [found[1] for found in heads if found]
+    heads = [
+        re.match(r"(.*[\\/])[^\\/]*$", piece, re.DOTALL) for piece in fold_pieces(tuple(known), scope) or ()
+    ]
+    return [head[1] for head in heads if head]
 
 
 def list_mentioned(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> list[str]:
-    """Every literal in `pieces`, also in groups, and every known value of a variable."""
-    found: list[str] = []
+    """Every literal in `pieces`, groups included, and every known value of a variable."""
+    result: list[str] = []
     for piece in pieces:
         if piece.kind == "text":
-            found.append(piece.text)
+            result.append(piece.text)
         elif piece.kind == "var" and piece.text not in ("true", "false", "null"):
-            found += fold_pieces((piece,), scope) or ()
+            result += fold_pieces((piece,), scope) or ()
         elif piece.script is not None and piece.kind != "block":
             for pipeline in piece.script.pipelines:
                 for element in pipeline.elements:
                     words = element.words if isinstance(element, PowerShellCommand) else ()
-                    inner = [one for word in words for one in _word_values(word, scope)]
-                    found += (
+                    inner = [value for word in words for value in _word_values(word, scope)]
+                    result += (
                         inner
                         if isinstance(element, PowerShellCommand)
                         else list_mentioned(element.pieces, scope)
                     )
                     if not isinstance(element, PowerShellCommand) and element.assigned is not None:
-                        found += list_mentioned((WordPiece("group", "", element.assigned),), scope)
-    return found
+                        result += list_mentioned((WordPiece("group", "", element.assigned),), scope)
+    return result
 
 
 def iter_inner_pieces(pieces: tuple[WordPiece, ...]) -> Iterator[WordPiece]:
@@ -118,27 +120,27 @@ def _word_values(word: PowerShellWord, scope: PowerShellScope) -> list[str]:
 
 
 def list_literals(pieces: tuple[WordPiece, ...]) -> list[str]:
-    """Every literal in `pieces`, also in groups."""
-    found: list[str] = []
+    """Every literal in `pieces`, groups included."""
+    result: list[str] = []
     for piece in pieces:
         if piece.kind == "text":
-            found.append(piece.text)
+            result.append(piece.text)
         elif piece.script is not None and piece.kind != "block":
-            found += list_script_literals(piece.script)
-    return found
+            result += list_script_literals(piece.script)
+    return result
 
 
 def list_script_literals(script: PowerShellScript) -> list[str]:
     """Every literal of a script's commands and expressions."""
-    found: list[str] = []
+    result: list[str] = []
     for pipeline in script.pipelines:
         for element in pipeline.elements:
             if isinstance(element, PowerShellCommand):
                 for word in element.words:
-                    found += list_literals(word.pieces)
+                    result += list_literals(word.pieces)
             else:
-                found += list_literals(element.pieces)
-    return found
+                result += list_literals(element.pieces)
+    return result
 
 
 PROCESS_STARTERS = frozenset(
@@ -149,25 +151,25 @@ TRUE_CONDITIONS = frozenset({"$true", "1", "!$false", "!0", "-not$false", "$true
 FALSE_CONDITIONS = frozenset({"$false", "0", "!$true"})
 
 
-def check_fork_bomb(command: PowerShellCommand, scope: PowerShellScope) -> list[PowerShellFinding]:
-    """The findings on a keyword with its blocks: `while (1) { start x }`, `function f { f; f }`."""
+def check_fork_bomb(command: PowerShellCommand, scope: PowerShellScope) -> list[SafetyFinding]:
+    """Find blocks that start processes endlessly: `while (1) { start x }`, `function f { f; f }`."""
     keyword = command.words[0].text.lower()
     names = [
-        resolve_command_name(one, scope.aliases) for one in _inner_command_names(_command_pieces(command))
+        resolve_command_name(name, scope.aliases) for name in _inner_command_names(_command_pieces(command))
     ]
     if keyword == "function" and len(command.words) > 1:
         own = command.words[1].text.lower()
         again = names.count(own)
         copies = again > 1 or (again and PROCESS_STARTERS & set(names))
-        return [_fork_bomb("a function that starts itself again and again")] if copies else []
+        return [_fork_bomb("a function that starts itself repeatedly")] if copies else []
     if not _never_ends(command, keyword):
         return []
-    started = next((one for one in names if one in PROCESS_STARTERS), "")
-    return [_fork_bomb(f"a loop without end that starts {started}")] if started else []
+    started = next((name for name in names if name in PROCESS_STARTERS), "")
+    return [_fork_bomb(f"an endless loop that starts {started}")] if started else []
 
 
-def _fork_bomb(what: str) -> PowerShellFinding:
-    return deny("ps-fork-bomb", f"it holds {what}", "host.mutate")
+def _fork_bomb(what: str) -> SafetyFinding:
+    return deny("ps-fork-bomb", f"it contains {what}", "host.mutate")
 
 
 def _never_ends(command: PowerShellCommand, keyword: str) -> bool:
@@ -196,7 +198,7 @@ def _command_pieces(command: PowerShellCommand) -> tuple[WordPiece, ...]:
 
 
 def _inner_command_names(pieces: tuple[WordPiece, ...]) -> Iterator[str]:
-    """The first words of all commands in blocks and groups."""
+    """The names of all commands in blocks and groups."""
     for piece in pieces:
         if piece.script is not None:
             yield from _script_command_names(piece.script)
@@ -242,8 +244,8 @@ START_MEMBERS = frozenset({"run", "exec", "shellexecute"})
 SECRET_NAMES = re.compile(r"key|token|secret|passw|credential|auth", re.IGNORECASE)
 
 
-def judge_expression(expression: PowerShellExpression, scope: PowerShellScope) -> list[PowerShellFinding]:
-    """The findings on an expression itself; what stands in its groups is walked elsewhere."""
+def judge_expression(expression: PowerShellExpression, scope: PowerShellScope) -> list[SafetyFinding]:
+    """The findings on an expression itself. The content of its groups is judged separately."""
     if expression.assigned is not None:
         _assign(expression, scope)
         return [ask("ps-assign", "it sets a variable", "shell.opaque", risk=20)]
@@ -253,9 +255,9 @@ def judge_expression(expression: PowerShellExpression, scope: PowerShellScope) -
     return judge_pieces(expression.pieces, scope)
 
 
-def judge_pieces(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> list[PowerShellFinding]:
-    """The findings on types, members and variables, wherever they stand."""
-    found: list[PowerShellFinding] = []
+def judge_pieces(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> list[SafetyFinding]:
+    """The findings on types, members and variables."""
+    findings: list[SafetyFinding] = []
     types = " ".join(piece.text for piece in pieces if piece.kind == "type")
     members = [piece.text for piece in pieces if piece.kind == "member"]
     values = list_mentioned(pieces, scope)
@@ -263,78 +265,86 @@ def judge_pieces(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> list[
         members += [piece.text for piece in iter_inner_pieces(pieces) if piece.kind == "member"]
     flat = " ".join((types, *members, *values)).lower().replace("`", "")
     if HIDDEN_CODE.search(re.sub(r"['\"+ ]", "", flat)):
-        found.append(deny("ps-hidden-code", "it works around protection or into other programs", "code.exec"))
-    if "reflection" in types and any(one.startswith("load") for one in members):
-        found.append(deny("ps-hidden-code", "it loads a program into memory", "code.remote"))
-    if NET_TYPES.search(flat) or any(DOWNLOAD_MEMBERS.match(one) for one in members):
-        scope.seen.has_network = True
-        scope.seen.saved |= {base_name(value) for value in values if "." in base_name(value)}
-        found.append(ask("ps-net", "it speaks to the network", "net.egress", risk=55, forgets=True))
-    found += _check_code(types, members, values, pieces, scope)
+        findings.append(
+            deny("ps-hidden-code", "it bypasses protection or changes other processes", "code.exec")
+        )
+    if "reflection" in types and any(member.startswith("load") for member in members):
+        findings.append(deny("ps-hidden-code", "it loads a program into memory", "code.remote"))
+    if NET_TYPES.search(flat) or any(DOWNLOAD_MEMBERS.match(member) for member in members):
+        scope.facts.has_network = True
+        scope.facts.saved |= {base_name(value) for value in values if "." in base_name(value)}
+        findings.append(ask("ps-net", "it connects to the network", "net.egress", risk=55, remember=False))
+    findings += _check_code(types, members, values, pieces, scope)
     if "shadowcopy" in flat and ("delete" in members or "remove" in members):
-        found.append(deny("ps-shadow", "it removes backups", "host.mutate"))
+        findings.append(deny("ps-shadow", "it deletes backups", "host.mutate"))
     if {"win32shutdown", "reboot"} & set(members):
-        found.append(deny("ps-power", "it turns the machine off", "host.mutate"))
+        findings.append(deny("ps-power", "it shuts the machine down", "host.mutate"))
     if "win32_shadowcopy" in flat:
-        scope.seen.marks.add("shadow")
+        scope.facts.marks.add("shadow")
     if {"delete", "remove"} & set(members):
-        scope.seen.marks.add("delete")
-    found += _check_files(types, members, values, scope)
-    found += judge_variables(pieces, scope)
-    return found or [ask("ps-dynamic", "its value is known only when it runs", "shell.opaque", risk=30)]
+        scope.facts.marks.add("delete")
+    findings += _check_files(types, members, values, scope)
+    findings += judge_variables(pieces, scope)
+    return findings or [ask("ps-dynamic", "its value is only known when it runs", "shell.opaque", risk=30)]
 
 
-def judge_variables(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> list[PowerShellFinding]:
-    """Keys in the environment that are handed on."""
-    found: list[PowerShellFinding] = []
+def judge_variables(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> list[SafetyFinding]:
+    """Secrets of the environment that are used."""
+    findings: list[SafetyFinding] = []
     for piece in pieces:
         if piece.kind == "var" and piece.text.startswith("env:") and SECRET_NAMES.search(piece.text):
-            scope.seen.reads_secret = True
-            found.append(ask("ps-secret", f"it uses ${piece.text}", "secret.read", forgets=True))
-    return found
+            scope.facts.reads_secret = True
+            findings.append(
+                ask("ps-secret", f"it uses ${piece.text}", "secret.read", risk=45, remember=False)
+            )
+    return findings
 
 
 def _check_code(
     types: str, members: list[str], values: list[str], pieces: tuple[WordPiece, ...], scope: PowerShellScope
-) -> list[PowerShellFinding]:
+) -> list[SafetyFinding]:
     starting = next((at for at, piece in enumerate(pieces) if piece.text in START_MEMBERS), None)
     if set(members) & START_MEMBERS and starting is not None:
-        # A program and its arguments, as a COM object is given them.
+        # A program and its arguments, as they are given to a COM object.
         judge_inner_text(" ".join(list_mentioned(pieces[starting + 1 :], scope)), scope)
-        return [ask("ps-run", "it starts a program", "code.exec", risk=70, forgets=True)]
-    runs = [one for one in members if CODE_MEMBERS.match(one)]
+        return [ask("ps-run", "it starts a program", "code.exec", risk=70, remember=False)]
+    runs = [member for member in members if CODE_MEMBERS.match(member)]
     if not runs or not (
         CODE_TYPES.search(types)
         or set(runs) & {"invoke", "invokescript", "invokecommand", "addscript", "newscriptblock"}
     ):
         return []
-    scope.seen.runs_computed = "it runs text as code"
+    scope.facts.runs_computed = "it runs text as code"
     for value in values:
         judge_inner_text(value, scope)
     if "diagnostics.process" in types and len(values) > 1:
         judge_inner_text(" ".join(values), scope)
-    return [ask("ps-code", "it runs text as code", "code.exec", risk=75, forgets=True)]
+    return [ask("ps-code", "it runs text as code", "code.exec", risk=75, remember=False)]
 
 
 def _check_files(
     types: str, members: list[str], values: list[str], scope: PowerShellScope
-) -> list[PowerShellFinding]:
-    found: list[PowerShellFinding] = []
-    changes = any(CHANGE_MEMBERS.match(one) for one in members)
-    reads = any(one.startswith(("read", "open")) for one in members)
+) -> list[SafetyFinding]:
+    findings: list[SafetyFinding] = []
+    changes = any(CHANGE_MEMBERS.match(member) for member in members)
+    reads = any(member.startswith(("read", "open")) for member in members)
     if not changes and not reads:
-        return found
+        return findings
     for value in values:
-        seen = locate(value, "write" if changes else "read", scope)
-        if seen.level == "deny" and seen.sort in ("secret", "protected", "system", "network"):
-            found.append(deny(f"ps-{seen.sort}", seen.reason, "fs.write" if changes else "secret.read"))
-        elif seen.tree in PROTECTED_TREES and any(one.startswith(("delete", "move")) for one in members):
-            found.append(deny("ps-delete-tree", f"it removes {seen.real}", "fs.delete"))
+        location = locate(value, "write" if changes else "read", scope)
+        if location.level == "deny" and location.sort in ("secret", "protected", "system", "network"):
+            findings.append(
+                deny(f"ps-{location.sort}", location.reason, "fs.write" if changes else "secret.read")
+            )
+        elif location.tree in PROTECTED_TREES and any(
+            member.startswith(("delete", "move")) for member in members
+        ):
+            findings.append(deny("ps-delete-tree", f"it removes {location.real}", "fs.delete"))
     if "delete" in " ".join(members) and (known := find_computed_place(" ".join((types, *members, *values)))):
-        found.append(deny("ps-delete-tree", f"it removes {known}", "fs.delete"))
+        findings.append(deny("ps-delete-tree", f"it removes {known}", "fs.delete"))
     if "registry" in types and changes:
-        found.append(ask("ps-registry", "it changes the registry", "host.mutate", risk=60))
-    return found
+        findings.append(ask("ps-registry", "it changes the registry", "host.mutate", risk=60))
+    return findings
 
 
 def _assign(expression: PowerShellExpression, scope: PowerShellScope) -> None:
@@ -350,16 +360,16 @@ def _assign(expression: PowerShellExpression, scope: PowerShellScope) -> None:
     operator = next((piece.text for piece in expression.pieces if piece.kind == "op"), "=")
     before = scope.variables.get(expression.target, ())
     if operator == "+=":
-        value = tuple(one + more for one in before or ("",) for more in value)
+        value = tuple(word + more for word in before or ("",) for more in value)
     scope.variables[expression.target] = tuple(dict.fromkeys((*value, *before)))[:64]
 
 
 def _assign_mentioned(target: str, element: PowerShellExpression, scope: PowerShellScope) -> None:
-    """What a table for splatting holds, and the path behind a cast: `[IO.DirectoryInfo]'C:\\'`."""
+    """Store what a table for splatting contains, and the path in a cast such as `[IO.DirectoryInfo]'C:\'`."""
     kinds = {piece.kind for piece in element.pieces}
     if kinds == {"hash"}:
         scope.variables[f"@{target}"] = tuple(
-            one.rpartition("=")[2] for one in list_mentioned(element.pieces, scope)
+            text.rpartition("=")[2] for text in list_mentioned(element.pieces, scope)
         )
     elif kinds == {"type", "text"} and element.pieces[0].text.startswith(("io.", "system.io.")):
         scope.variables[target] = tuple(piece.text for piece in element.pieces if piece.kind == "text")

@@ -1,24 +1,18 @@
-"""What may be remembered of a command of a PowerShell line: a rule of its words, as bash lines have it.
+"""The verdict on a PowerShell line: every command and expression in it becomes a judged part.
 
-Walking a PowerShell script: every command and expression, whatever it stands in, becomes a part.
-
-Verdicts on PowerShell command lines: read, folded, judged part by part. Runs nothing.
-
-Two readers look at each line: ours, which never gives up, finds what is dangerous; the grammar of
-tree-sitter must read it without a fault, and see the same commands, before a line counts as a reader.
+One reader splits the text and never gives up, so that a syntax error cannot hide a command. A line runs
+unasked only in the plain form (see `reader.is_plain`) that every reader splits the same way. Runs nothing.
 """
 
 from cockpit.plugin.safety import CommandPart, Level, Verdict
 from cockpit.safety.bash.command_verdict import NEVER_REMEMBERED
+from cockpit.safety.findings import LEVEL_RANK, SafetyFinding, ask, find_strictest
 from cockpit.safety.hidden_characters import describe_misleading_character
-from cockpit.safety.policy import RuleSet
 from cockpit.safety.powershell.cmdlets import cmdlet_table, find_family, is_file_path
 from cockpit.safety.powershell.commands import judge_command
 from cockpit.safety.powershell.expressions import is_command_output, judge_expression, list_literals
-from cockpit.safety.powershell.findings import LEVEL_RANK, PowerShellFinding, ask, find_strictest
-from cockpit.safety.powershell.grammar import agrees
 from cockpit.safety.powershell.locations import judge_redirect
-from cockpit.safety.powershell.reader import TOO_DEEP, read_script
+from cockpit.safety.powershell.reader import TOO_DEEP, is_plain, read_script
 from cockpit.safety.powershell.scope import LineFacts, PowerShellScope, Values, fold_expression, fold_word
 from cockpit.safety.powershell.syntax_tree import (
     PipelineElement,
@@ -29,11 +23,12 @@ from cockpit.safety.powershell.syntax_tree import (
     WordPiece,
     list_pieces,
 )
+from cockpit.safety.rules.rule import RuleSet
 from cockpit.safety.values import ExecutionContext, JudgedLine
 from cockpit.workspace.resolver import Access
 from cockpit.workspace.word_set import word_set
 
-# Cmdlets that write what they are given where they are told to: outside of the workspace they ask anew.
+# Outside of the workspace these cmdlets ask again, so they are remembered with any arguments.
 ANY_ARGUMENT_CMDLETS = word_set(
     """
     new-item new-item-folder set-content add-content out-file tee-object copy-item export-csv
@@ -43,10 +38,11 @@ ANY_ARGUMENT_CMDLETS = word_set(
 
 
 def make_remembered_rule(
-    name: str, argv: tuple[str | None, ...], found: list[PowerShellFinding], scope: PowerShellScope
+    name: str, argv: tuple[str | None, ...], result: list[SafetyFinding], scope: PowerShellScope
 ) -> str:
-    """`npm test *`, `Copy-Item *`, the whole command; "" for what is asked about each time."""
-    known = tuple(one for one in argv if one is not None)
+    """The rule stored for an approved command: `npm test *`, `Copy-Item *` or the whole command; "" for a
+    command that is asked about every time."""
+    known = tuple(word for word in argv if word is not None)
     if (
         not known
         or len(known) < len(argv)
@@ -56,20 +52,23 @@ def make_remembered_rule(
     ):
         return ""
     never = NEVER_REMEMBERED | {"fs.outside"}
-    if any(one.level == "deny" or one.forgets or one.capabilities & never for one in found):
+    if any(
+        finding.level == "deny" or not finding.remember or finding.capabilities & never for finding in result
+    ):
         return ""
     if name in ANY_ARGUMENT_CMDLETS:
         return f"{known[0]} *"
-    line = scope.seen.programs.get((scope.cwd, *known))
+    line = scope.facts.programs.get((scope.cwd, *known))
     if line is not None and find_family(name) is None and name not in cmdlet_table("readers"):
         parts = line.verdict.parts
-        said = parts[0].shape if len(parts) == 1 else ""
-        return said if said.endswith(" *") or said == " ".join(known) else ""
-    # A rule is matched against the words with single blanks between: one with a blank would fit others.
+        text = parts[0].shape if len(parts) == 1 else ""
+        return text if text.endswith(" *") or text == " ".join(known) else ""
+    # A rule is matched against words joined by blanks, so a word that contains a blank would match other
+    # commands.
     return "" if any(" " in word or not word for word in known) else " ".join(known)
 
 
-# So many commands are judged each by itself.
+# From this number on, repeated commands are not judged again.
 MAX_PARTS = 300
 PATH_SOURCES = frozenset({"get-childitem", "get-item", "resolve-path", "convert-path"})
 PATH_FILTERS = frozenset(
@@ -85,48 +84,50 @@ PATH_FILTERS = frozenset(
     ]
 )
 PIECE_FINDINGS = {
-    "group": ask("ps-group", "a part of it is worked out when it runs", "shell.opaque", risk=30),
-    "block": ask("ps-block", "it holds a block of code", "shell.opaque", risk=30),
-    "hash": ask("ps-hash", "it holds a table", "shell.opaque", risk=25),
+    "group": ask("ps-group", "a part of it is computed when it runs", "shell.opaque", risk=30),
+    "block": ask("ps-block", "it contains a block of code", "shell.opaque", risk=30),
+    "hash": ask("ps-hash", "it contains a table", "shell.opaque", risk=25),
 }
 
 
 def judge_script(script: PowerShellScript, scope: PowerShellScope) -> None:
-    """Judge everything in `script`; the parts are added to `scope.seen`."""
+    """Judge everything in `script` and add the parts to `scope.facts`."""
     for pipeline in script.pipelines:
         fed: Values | None = ()
         for at, element in enumerate(pipeline.elements):
-            if len(scope.seen.parts) > MAX_PARTS and _is_repeated(element, fed, at > 0, scope):
+            if len(scope.facts.parts) > MAX_PARTS and _is_repeated(element, fed, at > 0, scope):
                 continue
-            before = len(scope.seen.touched)
+            before = len(scope.facts.touched)
             name, findings = _judge_element(element, scope, fed, at > 0)
             if pipeline.background:
-                findings.append(ask("ps-background", "it goes on in the background", "code.exec", risk=40))
-            scope.seen.parts.append(_make_part(name, element, findings, scope, scope.seen.touched[before:]))
+                findings.append(
+                    ask("ps-background", "it keeps running in the background", "code.exec", risk=40)
+                )
+            scope.facts.parts.append(_make_part(name, element, findings, scope, scope.facts.touched[before:]))
             fed = _pass_paths(name, element, fed, scope)
 
 
 def _is_repeated(element: PipelineElement, fed: Values | None, is_fed: bool, scope: PowerShellScope) -> bool:
-    """Whether the same plain words were judged before, in the same place: of a very long line those are
-    not judged again, and the line is asked about."""
+    """Whether the same plain command was judged before in the same state. In a very long line it is not
+    judged again, and the line is asked about."""
     if not isinstance(element, PowerShellCommand) or fed:
         return False
     if any(piece.kind != "text" for piece in list_pieces(element)):
         return False
     key = (element.text, is_fed, scope.cwd, scope.depth, tuple(scope.aliases.items()))
-    if key in scope.seen.told:
-        scope.seen.overlong = True
+    if key in scope.facts.told:
+        scope.facts.overlong = True
         return True
-    scope.seen.told.add(key)
+    scope.facts.told.add(key)
     return False
 
 
 def _judge_element(
     element: PipelineElement, scope: PowerShellScope, fed: Values | None, is_fed: bool
-) -> tuple[str, list[PowerShellFinding]]:
+) -> tuple[str, list[SafetyFinding]]:
     inner = scope.below(fed or ())
     pieces = list_pieces(element)
-    found = [
+    findings = [
         PIECE_FINDINGS[piece.kind]
         for piece in pieces
         if piece.kind in PIECE_FINDINGS
@@ -135,13 +136,13 @@ def _judge_element(
     if isinstance(element, PowerShellCommand):
         _judge_pieces(pieces, inner, scope)
         name, more = judge_command(element, scope, fed, is_fed)
-        scope.seen.names.append(name)
-        return name, found + more
+        scope.facts.names.append(name)
+        return name, findings + more
     if element.assigned is not None:
         judge_script(element.assigned, scope)
     _judge_pieces(pieces, inner, scope)
-    found += [one for redirect in element.redirects for one in judge_redirect(redirect, scope)]
-    return "", found + judge_expression(element, scope)
+    findings += [finding for redirect in element.redirects for finding in judge_redirect(redirect, scope)]
+    return "", findings + judge_expression(element, scope)
 
 
 def _judge_pieces(pieces: tuple[WordPiece, ...], inner: PowerShellScope, scope: PowerShellScope) -> None:
@@ -149,7 +150,7 @@ def _judge_pieces(pieces: tuple[WordPiece, ...], inner: PowerShellScope, scope: 
     for piece in pieces:
         if piece.script is not None:
             judge_script(piece.script, inner if piece.kind == "block" else scope)
-    # A block may change the folder: whether it ran is not known.
+    # A block may change the folder, and it is not known whether the block ran.
     if inner.cwd != before:
         scope.cwd = None
 
@@ -157,27 +158,27 @@ def _judge_pieces(pieces: tuple[WordPiece, ...], inner: PowerShellScope, scope: 
 def _make_part(
     name: str,
     element: PipelineElement,
-    findings: list[PowerShellFinding],
+    findings: list[SafetyFinding],
     scope: PowerShellScope,
     touched: list[tuple[Access, str]],
 ) -> CommandPart:
     argv: tuple[str | None, ...] = ()
     if isinstance(element, PowerShellCommand):
         folded = [fold_word(word, scope) for word in element.words]
-        argv = tuple(None if one is None or len(one) != 1 else one[0] for one in folded)
+        argv = tuple(None if value is None or len(value) != 1 else value[0] for value in folded)
     reads, writes = (
-        tuple(dict.fromkeys(real for access, real in touched if access == one)) for one in ("read", "write")
+        tuple(dict.fromkeys(real for access, real in touched if access == item)) for item in ("read", "write")
     )
     if not findings:
         return CommandPart(
             element.text, argv, "allow", rules=("ps-reader",), reason="it only reads", reads=reads
         )
     worst = find_strictest(findings)
-    capabilities = frozenset(one for found in findings for one in found.capabilities)
-    rules = tuple(dict.fromkeys(found.rule for found in findings if found.level == worst.level))
+    capabilities = frozenset(capability for finding in findings for capability in finding.capabilities)
+    rules = tuple(dict.fromkeys(finding.rule for finding in findings if finding.level == worst.level))
     return CommandPart(
         element.text, argv, worst.level, worst.risk, capabilities, rules, worst.reason,
-        worst.alternative, reads, writes, scope.seen.hosts[-1] if scope.seen.hosts else "",
+        worst.alternative, reads, writes, scope.facts.hosts[-1] if scope.facts.hosts else "",
         make_remembered_rule(name, argv, findings, scope),
     )  # fmt: skip
 
@@ -185,96 +186,108 @@ def _make_part(
 def _pass_paths(
     name: str, element: PipelineElement, fed: Values | None, scope: PowerShellScope
 ) -> Values | None:
-    """The paths that an element hands to the next one, as far as they are literal."""
+    """The paths that an element passes down the pipeline, as far as they are literal."""
     if isinstance(element, PowerShellExpression):
         value = fold_expression(element, scope)
         return value if value is not None else tuple(list_literals(element.pieces))
     if name in PATH_SOURCES:
-        values = [one for word in element.words[1:] for one in (fold_word(word, scope) or ())]
-        return tuple(one for one in values if not one.startswith("-")) or (fed or (".",))
+        values = [value for word in element.words[1:] for value in (fold_word(word, scope) or ())]
+        return tuple(value for value in values if not value.startswith("-")) or (fed or (".",))
     return fed if name in PATH_FILTERS else ()
 
 
 MAX_LETTERS = 60_000
 
 
-def judge_powershell(text: str, ground: ExecutionContext, rules: RuleSet) -> JudgedLine:
-    """The verdict on `text` as PowerShell will read it."""
-    seen = LineFacts(_judge_inner)
-    scope = PowerShellScope(ground, rules, seen, ground.cwd)
+def judge_powershell(text: str, context: ExecutionContext, rules: RuleSet) -> JudgedLine:
+    """The verdict on `text` as PowerShell reads it."""
+    location = LineFacts(_judge_inner)
+    scope = PowerShellScope(context, rules, location, context.cwd)
     reading = read_script(text)
     judge_script(reading.script, scope)
-    parts = [*seen.parts, *_check_combinations(text, seen), *_check_text(text, reading)]
-    if all(part.level == "allow" for part in parts) and (reason := agrees(text, reading)):
-        parts.append(CommandPart(text, (), "ask", 40, frozenset({"shell.opaque"}), ("ps-syntax",), reason))
+    parts = [*location.parts, *_check_combinations(text, location), *_check_text(text, reading)]
     if not parts:
-        parts.append(CommandPart(text, (), "ask", 10, frozenset(), ("ps-empty",), "there is no command"))
-    script, environment = _harden_line(text, seen)
-    return JudgedLine(_combine_parts(tuple(parts), seen), script, environment)
+        parts.append(CommandPart(text, (), "ask", 10, frozenset(), ("ps-empty",), "it contains no command"))
+    elif all(part.level == "allow" for part in parts) and not is_plain(text):
+        parts.append(
+            _whole_line_part(
+                text,
+                "ask",
+                40,
+                "ps-syntax",
+                "it is not in the plain form that every PowerShell reads the same way",
+            )
+        )
+    script, environment = _harden_line(text, location)
+    return JudgedLine(_combine_parts(tuple(parts), location), script, environment)
 
 
 def _judge_inner(text: str, scope: PowerShellScope) -> None:
-    """Judge the text that an inner shell is given, in the scope of the line it stands in."""
-    inner = PowerShellScope(scope.ground, scope.rules, scope.seen, scope.cwd, depth=scope.depth + 1)
+    """Judge the text given to an inner shell, in the scope of the outer line."""
+    inner = PowerShellScope(scope.context, scope.rules, scope.facts, scope.cwd, depth=scope.depth + 1)
     reading = read_script(text)
     judge_script(reading.script, inner)
-    scope.seen.parts += _check_text(text, reading)
+    scope.facts.parts += _check_text(text, reading)
 
 
 def _check_text(text: str, reading: ScriptReading) -> list[CommandPart]:
-    """What is said by the text itself: signs nobody sees, faults of syntax, its length."""
-    found: list[CommandPart] = []
+    """Findings on the text as a whole: hidden characters, syntax errors, its length."""
+    result: list[CommandPart] = []
     if "\0" in text:
-        found.append(_whole_line_part(text, "deny", 90, "nul", "it holds a NUL character"))
+        result.append(_whole_line_part(text, "deny", 90, "nul", "it contains a NUL character"))
     if reason := describe_misleading_character(text):
-        found.append(_whole_line_part(text, "ask", 60, "invisible", reason))
+        result.append(_whole_line_part(text, "ask", 60, "invisible", reason))
     if TOO_DEEP in reading.faults:
-        found.append(_whole_line_part(text, "deny", 90, "ps-deep", f"{TOO_DEEP} to be read to its end"))
+        result.append(_whole_line_part(text, "deny", 90, "ps-deep", f"{TOO_DEEP} to be read completely"))
     elif reading.faults:
-        found.append(_whole_line_part(text, "ask", 45, "ps-syntax", reading.faults[0]))
+        result.append(_whole_line_part(text, "ask", 45, "ps-syntax", reading.faults[0]))
     if len(text) > MAX_LETTERS:
-        found.append(
+        result.append(
             _whole_line_part(text, "ask", 60, "ps-long", f"it is longer than {MAX_LETTERS:,} characters")
         )
-    return found
+    return result
 
 
 def _whole_line_part(text: str, level: Level, risk: int, rule: str, reason: str) -> CommandPart:
     return CommandPart(text[:200], (), level, risk, frozenset({"shell.opaque"}), (rule,), reason)
 
 
-def _check_combinations(text: str, seen: LineFacts) -> list[CommandPart]:
-    """What only shows in the whole line: download and run, secret and network."""
-    found: list[CommandPart] = []
-    if seen.has_network and seen.runs_computed:
-        found.append(
-            _whole_line_part(text, "deny", 100, "ps-download-run", f"it downloads, and {seen.runs_computed}")
-        )
-    if seen.has_network and (both := seen.saved & seen.started - {""}):
-        reason = f"it downloads {min(both)} and runs it"
-        found.append(_whole_line_part(text, "deny", 100, "ps-download-run", reason))
-    if seen.has_network and seen.reads_secret:
-        found.append(
+def _check_combinations(text: str, location: LineFacts) -> list[CommandPart]:
+    """Findings that only show in the whole line: download and run, secret and network."""
+    result: list[CommandPart] = []
+    if location.has_network and location.runs_computed:
+        result.append(
             _whole_line_part(
-                text, "deny", 100, "ps-secret-net", "it reads a secret and speaks to the network"
+                text, "deny", 100, "ps-download-run", f"it downloads, and {location.runs_computed}"
             )
         )
-    if {"shadow", "delete"} <= seen.marks:
-        found.append(_whole_line_part(text, "deny", 95, "ps-shadow", "it removes backups"))
-    if {"get-credential", "export-clixml"} <= set(seen.names):
-        found.append(_whole_line_part(text, "deny", 90, "ps-credentials", "it keeps a password in a file"))
-    if seen.overlong:
-        found.append(
-            _whole_line_part(text, "ask", 60, "ps-long", "it holds more commands than are read one by one")
+    if location.has_network and (both := location.saved & location.started - {""}):
+        reason = f"it downloads {min(both)} and runs it"
+        result.append(_whole_line_part(text, "deny", 100, "ps-download-run", reason))
+    if location.has_network and location.reads_secret:
+        result.append(
+            _whole_line_part(
+                text, "deny", 100, "ps-secret-net", "it reads a secret and connects to the network"
+            )
         )
-    if seen.overdeep:
-        found.append(_whole_line_part(text, "deny", 90, "ps-deep", "it is nested too deep to be read"))
-    return found
+    if {"shadow", "delete"} <= location.marks:
+        result.append(_whole_line_part(text, "deny", 95, "ps-shadow", "it deletes backups"))
+    if {"get-credential", "export-clixml"} <= set(location.names):
+        result.append(_whole_line_part(text, "deny", 90, "ps-credentials", "it stores a password in a file"))
+    if location.overlong:
+        result.append(
+            _whole_line_part(
+                text, "ask", 60, "ps-long", "it contains more commands than are judged one by one"
+            )
+        )
+    if location.overdeep:
+        result.append(_whole_line_part(text, "deny", 90, "ps-deep", "it is nested too deeply to be read"))
+    return result
 
 
-def _combine_parts(parts: tuple[CommandPart, ...], seen: LineFacts) -> Verdict:
+def _combine_parts(parts: tuple[CommandPart, ...], location: LineFacts) -> Verdict:
     worst = max(parts, key=lambda part: (LEVEL_RANK[part.level], part.risk))
-    capabilities = frozenset(one for part in parts for one in part.capabilities)
+    capabilities = frozenset(capability for part in parts for capability in part.capabilities)
     counted = capabilities - {"shell.opaque", "fs.read"}
     risk = worst.risk + 10 * max(0, len(counted) - 1)
     if {"secret.read", "net.egress"} <= capabilities:
@@ -287,14 +300,14 @@ def _combine_parts(parts: tuple[CommandPart, ...], seen: LineFacts) -> Verdict:
     return Verdict(
         worst.level, worst.reason, min(100, risk), capabilities, matched, worst.alternative,
         sandbox="none" if alone else "net" if net else "build",
-        may_remember=worst.level == "ask" and all(one.shape for one in parts if one.level == "ask"),
+        may_remember=worst.level == "ask" and all(part.shape for part in parts if part.level == "ask"),
         person_only="invisible" in matched,
-        parts=parts, destination=seen.hosts[0] if seen.hosts else "",
+        parts=parts, destination=location.hosts[0] if location.hosts else "",
     )  # fmt: skip
 
 
-def _harden_line(text: str, seen: LineFacts) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """The line with the options that make its git readers harmless, put in from the back."""
-    for at, words in sorted(seen.hardened, reverse=True):
+def _harden_line(text: str, location: LineFacts) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """The line with the options that harden its git readers, inserted from the end."""
+    for at, words in sorted(location.hardened, reverse=True):
         text = f"{text[:at]} {' '.join(words)}{text[at:]}"
-    return text, seen.environment
+    return text, location.environment

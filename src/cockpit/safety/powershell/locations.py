@@ -1,37 +1,32 @@
-"""What a path in a PowerShell line is: drives, providers, UNC, wildcards, and whether removing it takes
-a drive, a home or the system along.
+"""What a path in a PowerShell line is, and what reading, writing or removing it means.
 
-What an operand of a cmdlet means: which path is read, written or removed, and what lies there.
+Knows drives, providers, UNC paths and wildcards, and whether a removal would take a drive, a home folder or
+the system.
 """
 
 import ntpath
 import posixpath
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Literal
 
-from cockpit.plugin.safety import Level
 from cockpit.plugin.tools import Capability
+from cockpit.safety.findings import SafetyFinding, ask, deny
 from cockpit.safety.path_classifier import classify_path
 from cockpit.safety.powershell import native_programs
 from cockpit.safety.powershell.cmdlets import BoundOperand
-from cockpit.safety.powershell.findings import PowerShellFinding, ask, deny
-from cockpit.safety.powershell.scope import PowerShellScope, fold_word
+from cockpit.safety.powershell.scope import PowerShellLocation, PowerShellScope, fold_word
 from cockpit.safety.powershell.syntax_tree import PowerShellRedirect
 from cockpit.workspace import path_names
 from cockpit.workspace.resolver import Access, PathVerdict, judge_windows_path
 
-PathSort = Literal["plain", "outside", "temp", "secret", "env-file", "protected", "system", "device", "network",
-               "registry", "environment", "provider", "url", "unknown", "odd"]  # fmt: skip
 FILE_SYSTEM_PREFIX = re.compile(r"^(?:microsoft\.powershell\.core\\)?filesystem::", re.IGNORECASE)
 DRIVE = re.compile(r"^([A-Za-z][\w.-]*)(::?)(.*)$", re.DOTALL)
 REGISTRY = frozenset(
     {"hklm", "hkcu", "hkcr", "hku", "hkcc", "registry", "microsoft.powershell.core\\registry"}
 )
 FILE_SORTS = frozenset({"plain", "outside", "temp", "secret", "env-file", "protected", "system", "odd"})
-# Removing one of these takes along what no rewind brings back.
+# Removing one of these cannot be undone by a rewind.
 PROTECTED_TREES = ("root", "system", "home", "above")
 WILDCARD = re.compile(r"[*?\[]")
 HOME_FOLDERS = re.compile(r"^/(?:home|users|root|var/root)(?:/[^/]*)?$", re.IGNORECASE)
@@ -41,30 +36,19 @@ TEMP_FOLDERS = re.compile(
 SAMPLE_FILES = (".env.local", "server.pem", "server.key", "id_rsa", "id_ed25519", "cert.pfx", "a.kdbx")
 SAMPLE_SECRETS = (*sorted(path_names.SECRET_FILES | path_names.SECRET_FOLDERS), *SAMPLE_FILES)
 SAMPLE_PROTECTED = (*sorted(path_names.RUN_LATER_FOLDERS | path_names.RUN_LATER_FILES),)
-# A root that no Windows path lies in, for a workspace that is no Windows folder.
+# A root that contains no Windows path, for a workspace that is not a Windows folder.
 UNREACHABLE_ROOT = "Z:\\-\\-"
 
 
-@dataclass(frozen=True, slots=True)
-class PowerShellLocation:
-    """`tree` is what would go if all below it were removed: root, system, home, above, workspace."""
-
-    level: Level
-    sort: PathSort
-    real: str
-    reason: str = ""
-    tree: str = ""
-
-
 def locate(value: str, access: Access, scope: PowerShellScope) -> PowerShellLocation:
-    """What `value` names. Raises nothing."""
+    """The location that `value` names. Raises nothing."""
     key = (value, access, scope.cwd)
-    if key not in scope.seen.places:
-        scope.seen.places[key] = _locate_uncached(value, access, scope)
-    found = scope.seen.places[key]
-    if found.sort in FILE_SORTS and found.real:
-        scope.seen.touched.append((access, found.real))
-    return found
+    if key not in scope.facts.places:
+        scope.facts.places[key] = _locate_uncached(value, access, scope)
+    result = scope.facts.places[key]
+    if result.sort in FILE_SORTS and result.real:
+        scope.facts.touched.append((access, result.real))
+    return result
 
 
 def _locate_uncached(value: str, access: Access, scope: PowerShellScope) -> PowerShellLocation:
@@ -72,7 +56,7 @@ def _locate_uncached(value: str, access: Access, scope: PowerShellScope) -> Powe
     flat = value.replace("/", "\\")
     if flat.startswith("\\\\"):
         return PowerShellLocation(
-            "deny", "network", value, "a network or device path hands your credentials to its host"
+            "deny", "network", value, "a network or device path sends your credentials to its host"
         )
     drive = DRIVE.match(value)
     if drive and (len(drive[1]) > 1 or drive[2] == "::"):
@@ -80,25 +64,25 @@ def _locate_uncached(value: str, access: Access, scope: PowerShellScope) -> Powe
     if not drive and scope.cwd and scope.cwd[1:2] == ":" and not value.startswith(("/", "\\", "~")):
         value = ntpath.join(scope.cwd, value)
         drive = DRIVE.match(value)
-    if drive and scope.ground.platform == "posix":
+    if drive and scope.context.platform == "posix":
         return _locate_windows(value, access, scope, UNREACHABLE_ROOT, _windows_home(scope))
-    if scope.ground.platform == "windows":
-        return _locate_windows(value, access, scope, scope.ground.root, scope.ground.home)
+    if scope.context.platform == "windows":
+        return _locate_windows(value, access, scope, scope.context.root, scope.context.home)
     return _locate_posix(value.replace("\\", "/"), access, scope)
 
 
 def _windows_home(scope: PowerShellScope) -> str:
-    return f"C:\\Users\\{posixpath.basename(scope.ground.home.rstrip('/')) or 'user'}"
+    return f"C:\\Users\\{posixpath.basename(scope.context.home.rstrip('/')) or 'user'}"
 
 
 def _locate_provider(name: str, rest: str, value: str) -> PowerShellLocation:
     if name in REGISTRY or name.endswith("registry"):
-        return PowerShellLocation("ask", "registry", value, "it is the registry")
+        return PowerShellLocation("ask", "registry", value, "it is in the registry")
     if name == "env":
-        return PowerShellLocation("ask", "environment", value, "the environment holds keys")
+        return PowerShellLocation("ask", "environment", value, "the environment contains keys")
     if rest.startswith(("//", "\\\\")):
-        return PowerShellLocation("ask", "url", value, "it is an address in the network")
-    return PowerShellLocation("ask", "provider", value, f"{name}: is no folder")
+        return PowerShellLocation("ask", "url", value, "it is a network address")
+    return PowerShellLocation("ask", "provider", value, f"{name}: is not a drive of files")
 
 
 def _locate_windows(
@@ -111,18 +95,22 @@ def _locate_windows(
         path = ntpath.join(scope.cwd, path)
     if re.fullmatch(r"[A-Za-z]:", path):
         path += "\\"
-    own = scope.ground.own if scope.ground.platform == "windows" else ()
+    own = scope.context.own if scope.context.platform == "windows" else ()
     judged = judge_windows_path(path, access, root, home, own)
     if wild:
-        judged = _judge_wildcard(judged, value[len(path) if len(base) > 1 else 0 :], lambda one: judge_windows_path(
-            ntpath.join(path, one), access, root, home, own
-        ), access)  # fmt: skip
+        rest = value[len(path) if len(base) > 1 else 0 :]
+        judged = _judge_wildcard(
+            judged,
+            rest,
+            lambda name: judge_windows_path(ntpath.join(path, name), access, root, home, own),
+            access,
+        )
     whole = path_names.windows_absolute(path, root, home)
     return _make_location(judged, _windows_tree(whole, home))
 
 
 def _windows_tree(whole: str, home: str) -> str:
-    parts = tuple(one.casefold() for one in path_names.windows_parts(whole))
+    parts = tuple(part.casefold() for part in path_names.windows_parts(whole))
     if not parts:
         return "root"
     if parts[0] in path_names.WINDOWS_SYSTEM_FOLDERS and len(parts) <= 3:
@@ -138,22 +126,22 @@ def _locate_posix(value: str, access: Access, scope: PowerShellScope) -> PowerSh
     wild = WILDCARD.search(value)
     base = value[: wild.start()].rpartition("/") if wild else ("", "", "")
     path = (base[0] + base[1] or ".") if wild else value
-    ground = scope.ground
-    start = posixpath.join(ground.root, scope.cwd or "")
+    context = scope.context
+    start = posixpath.join(context.root, scope.cwd or "")
     full = path if path.startswith(("/", "~")) else posixpath.join(start, path)
-    judged = classify_path(full, access, ground)
+    judged = classify_path(full, access, context)
     if path_names.is_windows_secret(full):
-        return PowerShellLocation("deny", "secret", full, "it is a store of passwords")
+        return PowerShellLocation("deny", "secret", full, "it is a password store")
     if wild:
         rest = value[len(base[0]) + len(base[1]) :]
         judged = _judge_wildcard(
-            judged, rest, lambda one: classify_path(posixpath.join(full, one), access, ground), access
+            judged, rest, lambda item: classify_path(posixpath.join(full, item), access, context), access
         )
     return _make_location(judged, _posix_tree(judged.real or posixpath.normpath(full), scope))
 
 
 def _posix_tree(real: str, scope: PowerShellScope) -> str:
-    root, home = scope.ground.root.rstrip("/"), scope.ground.home.rstrip("/")
+    root, home = scope.context.root.rstrip("/"), scope.context.home.rstrip("/")
     if real.strip("/") == "":
         return "root"
     if real == home or home.startswith(real + "/") or HOME_FOLDERS.match(real):
@@ -164,14 +152,14 @@ def _posix_tree(real: str, scope: PowerShellScope) -> str:
         return "above"
     if real.startswith(root + "/"):
         return ""
-    is_system = real.count("/") == 1 or classify_path(real, "write", scope.ground).sort == "system"
+    is_system = real.count("/") == 1 or classify_path(real, "write", scope.context).sort == "system"
     return "system" if is_system and not TEMP_FOLDERS.match(real + "/") else ""
 
 
 def _judge_wildcard(
     judged: PathVerdict, pattern: str, judge: Callable[[str], PathVerdict], access: Access
 ) -> PathVerdict:
-    """What a wildcard can match counts as what it matches."""
+    """Judge a wildcard as the most sensitive name that it can match."""
     if judged.level == "deny":
         return judged
     first = path_names.fold_name(re.split(r"[\\/]", pattern)[0])
@@ -180,9 +168,9 @@ def _judge_wildcard(
     samples = SAMPLE_SECRETS if access == "read" else (*SAMPLE_SECRETS, *SAMPLE_PROTECTED)
     for name in samples:
         if fnmatchcase(name, first):
-            found = judge(name + pattern[len(re.split(r"[\\/]", pattern)[0]) :].replace("*", "x"))
-            if found.level == "deny":
-                return found
+            result = judge(name + pattern[len(re.split(r"[\\/]", pattern)[0]) :].replace("*", "x"))
+            if result.level == "deny":
+                return result
     return judged
 
 
@@ -214,122 +202,131 @@ def _is_env_file(real: str) -> bool:
     return name.startswith(".env")
 
 
-STAY_INSIDE = "write inside of the workspace"
+STAY_INSIDE = "write inside the workspace"
 
 
-def judge_redirect(redirect: PowerShellRedirect, scope: PowerShellScope) -> list[PowerShellFinding]:
-    """`> file`."""
+def judge_redirect(redirect: PowerShellRedirect, scope: PowerShellScope) -> list[SafetyFinding]:
+    """The findings on `> file`."""
     if redirect.target is None:
         return (
-            [] if "&" in redirect.operator else [ask("ps-syntax", "a redirection has no target", "fs.write")]
+            []
+            if "&" in redirect.operator
+            else [ask("ps-syntax", "a redirection has no target", "fs.write", risk=45)]
         )
     values = fold_word(redirect.target, scope)
     if redirect.target.text.lower() == "$null" and redirect.operator != "<":
         return []
     if values is None:
-        return [ask("ps-dynamic", "where it writes is known only when it runs", "fs.write", risk=50)]
-    found = [ask("ps-redirect", "it writes a file", "fs.write", risk=40, alternative="use the write tool")]
-    return found + [one for value in values for one in check_written(value, scope)]
+        return [ask("ps-dynamic", "where it writes is only known when it runs", "fs.write", risk=50)]
+    findings = [ask("ps-redirect", "it writes a file", "fs.write", risk=40, alternative="use the write tool")]
+    return findings + [finding for value in values for finding in check_written(value, scope)]
 
 
 def judge_operand(
     name: str, operand: BoundOperand, recursive: bool, scope: PowerShellScope
-) -> list[PowerShellFinding]:
+) -> list[SafetyFinding]:
     """The findings on one operand of the cmdlet `name`."""
     if operand.kind not in "lrwdx" or operand.values is None:
         return []
-    found: list[PowerShellFinding] = []
+    findings: list[SafetyFinding] = []
     for value in operand.values:
         match operand.kind:
             case "l":
-                found += check_listed(value, scope)
+                findings += check_listed(value, scope)
             case "r":
-                found += check_read(value, scope)
+                findings += check_read(value, scope)
             case "w" if name == "rename-item" and not any(sign in value for sign in "/\\"):
-                found += check_written(value, scope)
+                findings += check_written(value, scope)
             case "w":
-                found += check_written(value, scope)
+                findings += check_written(value, scope)
             case "d":
-                found += check_removed(value, recursive, scope)
+                findings += check_removed(value, recursive, scope)
             case _:
-                found.append(
+                findings.append(
                     ask("ps-parameter", f"{value!r} makes it more than a reader", "shell.opaque", risk=30)
                 )
     if name.endswith("itemproperty") and operand.kind == "v":
-        found += native_programs.check_registry(
+        findings += native_programs.check_registry(
             tuple(operand.values), writes=name != "get-itemproperty", removes=False
         )
-    return found
+    return findings
 
 
-def check_listed(value: str, scope: PowerShellScope) -> list[PowerShellFinding]:
-    """A path that is listed or tested: its content is not shown."""
-    seen = locate(value, "read", scope)
-    if seen.sort in ("secret", "env-file"):
-        return [ask("ps-secret", seen.reason, "secret.read", risk=50, forgets=True)]
-    if seen.sort == "registry":
-        return [*native_programs.check_registry((value,), writes=False, removes=False), _ask_about(seen)]
-    return _check_other_sorts(seen, scope)
+def check_listed(value: str, scope: PowerShellScope) -> list[SafetyFinding]:
+    """The findings on a path that is listed or tested, without showing its content."""
+    location = locate(value, "read", scope)
+    if location.sort in ("secret", "env-file"):
+        return [ask("ps-secret", location.reason, "secret.read", risk=50, remember=False)]
+    if location.sort == "registry":
+        return [*native_programs.check_registry((value,), writes=False, removes=False), _ask_about(location)]
+    return _check_other_sorts(location, scope)
 
 
-def check_read(value: str, scope: PowerShellScope) -> list[PowerShellFinding]:
-    """A path whose content is read."""
-    seen = locate(value, "read", scope)
-    if seen.sort in ("secret", "env-file"):
-        scope.seen.reads_secret = True
-    if seen.sort == "secret":
-        return [deny("ps-secret", seen.reason, "secret.read", alternative="ask the person for the value")]
-    return _check_other_sorts(seen, scope)
+def check_read(value: str, scope: PowerShellScope) -> list[SafetyFinding]:
+    """The findings on a path whose content is read."""
+    location = locate(value, "read", scope)
+    if location.sort in ("secret", "env-file"):
+        scope.facts.reads_secret = True
+    if location.sort == "secret":
+        return [deny("ps-secret", location.reason, "secret.read", alternative="ask the user for the value")]
+    return _check_other_sorts(location, scope)
 
 
-def check_written(value: str, scope: PowerShellScope) -> list[PowerShellFinding]:
-    """A path that is written."""
-    seen = locate(value, "write", scope)
-    if seen.sort == "registry":
-        return native_programs.check_registry((value,), writes=True, removes=False) or [_ask_about(seen)]
-    if seen.sort in ("secret", "protected", "system", "device", "odd") and seen.level == "deny":
-        capability: Capability = "persist" if seen.sort == "protected" else "fs.outside"
-        return [deny(f"ps-{seen.sort}", seen.reason or "it is not written", capability)]
-    if seen.sort == "outside":
-        return [deny("ps-outside", f"{seen.reason}; {STAY_INSIDE}", "fs.outside")]
-    return _check_other_sorts(seen, scope)
+def check_written(value: str, scope: PowerShellScope) -> list[SafetyFinding]:
+    """The findings on a path that is written."""
+    location = locate(value, "write", scope)
+    if location.sort == "registry":
+        return native_programs.check_registry((value,), writes=True, removes=False) or [_ask_about(location)]
+    if location.sort in ("secret", "protected", "system", "device", "odd") and location.level == "deny":
+        capability: Capability = "persist" if location.sort == "protected" else "fs.outside"
+        return [deny(f"ps-{location.sort}", location.reason or "it must not be written", capability)]
+    if location.sort == "outside":
+        return [deny("ps-outside", f"{location.reason}; {STAY_INSIDE}", "fs.outside")]
+    return _check_other_sorts(location, scope)
 
 
-def check_removed(value: str, recursive: bool, scope: PowerShellScope) -> list[PowerShellFinding]:
-    """A path that is removed or moved away."""
-    seen = locate(value, "write", scope)
-    if seen.tree in PROTECTED_TREES:
-        return [deny("ps-delete-tree", f"it removes {seen.real or value}", "fs.delete")]
-    if seen.sort == "registry":
-        found = native_programs.check_registry((value,), writes=True, removes=True)
-        return found or [ask("ps-registry", "it removes a part of the registry", "host.mutate", risk=65)]
-    if seen.level == "deny":
-        return [deny(f"ps-{seen.sort}", seen.reason, "fs.delete")]
-    if seen.sort == "outside":
-        return [deny("ps-outside", f"{seen.reason}; {STAY_INSIDE}", "fs.delete", "fs.outside")]
-    risk = 70 if seen.tree == "workspace" else 55 if recursive else 45
+def check_removed(value: str, recursive: bool, scope: PowerShellScope) -> list[SafetyFinding]:
+    """The findings on a path that is removed or moved away."""
+    location = locate(value, "write", scope)
+    if location.tree in PROTECTED_TREES:
+        return [deny("ps-delete-tree", f"it removes {location.real or value}", "fs.delete")]
+    if location.sort == "registry":
+        findings = native_programs.check_registry((value,), writes=True, removes=True)
+        return findings or [ask("ps-registry", "it removes a part of the registry", "host.mutate", risk=65)]
+    if location.level == "deny":
+        return [deny(f"ps-{location.sort}", location.reason, "fs.delete")]
+    if location.sort == "outside":
+        return [deny("ps-outside", f"{location.reason}; {STAY_INSIDE}", "fs.delete", "fs.outside")]
+    risk = 70 if location.tree == "workspace" else 55 if recursive else 45
     return [ask("ps-delete", "it removes files", "fs.delete", risk=risk, alternative="use the delete tool")]
 
 
-def _check_other_sorts(seen: PowerShellLocation, scope: PowerShellScope) -> list[PowerShellFinding]:
-    match seen.sort:
-        case "plain" if seen.level == "allow":
+def _check_other_sorts(location: PowerShellLocation, scope: PowerShellScope) -> list[SafetyFinding]:
+    match location.sort:
+        case "plain" if location.level == "allow":
             return []
         case "network" | "device" | "odd":
             return [
-                deny(f"ps-{seen.sort}", seen.reason, "net.egress" if seen.sort == "network" else "fs.outside")
+                deny(
+                    f"ps-{location.sort}",
+                    location.reason,
+                    "net.egress" if location.sort == "network" else "fs.outside",
+                )
             ]
         case "env-file" | "environment":
-            scope.seen.reads_secret = True
-            return [ask("ps-secret", seen.reason, "secret.read", risk=55, forgets=True)]
+            scope.facts.reads_secret = True
+            return [ask("ps-secret", location.reason, "secret.read", risk=55, remember=False)]
         case "url":
-            scope.seen.has_network = True
-            return [ask("ps-net", seen.reason, "net.egress", risk=55, forgets=True)]
+            scope.facts.has_network = True
+            return [ask("ps-net", location.reason, "net.egress", risk=55, remember=False)]
         case _:
-            return [_ask_about(seen)]
+            return [_ask_about(location)]
 
 
-def _ask_about(seen: PowerShellLocation) -> PowerShellFinding:
+def _ask_about(location: PowerShellLocation) -> SafetyFinding:
     return ask(
-        f"ps-{seen.sort}", seen.reason or f"{seen.real} is not in the workspace", "fs.outside", risk=45
+        f"ps-{location.sort}",
+        location.reason or f"{location.real} is outside the workspace",
+        "fs.outside",
+        risk=45,
     )

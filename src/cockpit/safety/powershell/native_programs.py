@@ -1,10 +1,7 @@
-"""Reading what stands behind `cmd /c`: its commands, split as cmd.exe splits them, with its quotes,
-carets and variables. Knows nothing of what is dangerous.
+"""Programs and shells that a PowerShell line starts.
 
-Programs that a PowerShell line starts: those of Windows by what their arguments say, all others by
-the rules for argument vectors that both shells share.
-
-Shells inside of a PowerShell line: PowerShell again, cmd, bash, and programs that are started by name.
+Windows programs are judged by their arguments, all others by the rules that both shells share. The text given
+to PowerShell, cmd or bash is judged as well.
 """
 
 import base64
@@ -14,13 +11,14 @@ import re
 import shlex
 from dataclasses import replace
 
-from cockpit.safety.powershell.findings import PowerShellFinding, ask, deny
+from cockpit.safety.bash.line_verdict import judge_argv, judge_bash
+from cockpit.safety.findings import SafetyFinding, ask, deny
 from cockpit.safety.powershell.scope import PowerShellScope, Values
 from cockpit.safety.values import ExecutionContext
 
 CMD_TOKENS = re.compile(r'\^.|"[^"]*"?|&&?|\|\|?|>>?|[()]|\n|[^\s^"&|<>()\n]+|\s+|.', re.DOTALL)
 CMD_VARIABLE = re.compile(r"%([\w()]+)(?::[^%]*)?%")
-# cmd's own words -> the cmdlets that do the same.
+# cmd's builtin commands and the cmdlets that do the same.
 CMD_EQUIVALENTS = {
     "del": "remove-item", "erase": "remove-item", "rd": "remove-item", "rmdir": "remove-item",
     "copy": "copy-item", "xcopy": "copy-item", "robocopy": "copy-item", "move": "move-item",
@@ -34,21 +32,22 @@ CMD_PREFIXES = frozenset(
 
 
 def split_cmd_commands(text: str, home: str) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Per command its words and the files it redirects to. Raises nothing."""
-    found: list[tuple[list[str], list[str]]] = [([], [])]
+    """The words of each command and the files it redirects to, split as cmd.exe splits them. Raises
+    nothing."""
+    result: list[tuple[list[str], list[str]]] = [([], [])]
     word, redirecting = "", False
 
     def ended() -> None:
         nonlocal word, redirecting
         if word:
-            found[-1][1 if redirecting else 0].append(_expand_cmd_variables(word, home))
+            result[-1][1 if redirecting else 0].append(_expand_cmd_variables(word, home))
             redirecting = False
         word = ""
 
     for piece in CMD_TOKENS.findall(text):
         if piece in ("&", "&&", "|", "||", "(", ")", "\n"):
             ended()
-            found.append(([], []))
+            result.append(([], []))
         elif piece in (">", ">>"):
             ended()
             redirecting = True
@@ -59,11 +58,11 @@ def split_cmd_commands(text: str, home: str) -> list[tuple[tuple[str, ...], tupl
         else:
             word += piece.replace('"', "")
     ended()
-    return [(_strip_cmd_prefixes(tuple(words)), tuple(files)) for words, files in found if words or files]
+    return [(_strip_cmd_prefixes(tuple(words)), tuple(files)) for words, files in result if words or files]
 
 
 def _strip_cmd_prefixes(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Without what stands before a command: `call`, `if exist x`, `for ... do`."""
+    """Drop what precedes a command: `call`, `if exist x`, `for ... do`."""
     while words and words[0].lower().lstrip("@") in CMD_PREFIXES:
         skip = 2 if words[0].lower() == "exist" else 1
         words = words[skip:]
@@ -82,7 +81,7 @@ def _expand_cmd_variables(word: str, home: str) -> str:
         "temp": "C:\\temp\\", "tmp": "C:\\temp\\", "programfiles": "C:\\Program Files", "comspec": "cmd",
         "programdata": "C:\\ProgramData", "public": "C:\\Users\\Public", "allusersprofile": "C:\\ProgramData",
     }  # fmt: skip
-    return CMD_VARIABLE.sub(lambda found: known.get(found[1].lower(), found[0]), word)
+    return CMD_VARIABLE.sub(lambda match: known.get(match[1].lower(), match[0]), word)
 
 
 RUN_KEYS = re.compile(
@@ -102,33 +101,36 @@ REGISTRY_HIVES = re.compile(
 SWITCHED_OFF = re.compile(
     r"enablelua|disableantispyware|disablerealtime|amsi|tamperprotection|scriptblocklogging|wdigest", re.I
 )
-# Per program: a pattern over its arguments, the id, what it is.
+# Program, pattern for its arguments, rule id, reason.
 PROTECTION_SERVICES = r"windefend|wscsvc|mpssvc|eventlog|\bsense\b|wdnissvc|vss\b"
 REFUSED_ARGUMENTS: tuple[tuple[str, str, str, str], ...] = (
-    ("cmd", r"%0\s*\|\s*%0|\bfor\s+/l\b.*\bdo\b.*\bstart\b", "ps-fork-bomb", "it starts copies without end"),
-    ("schtasks", r"/(create|change|run|delete)", "ps-persist", "it plants or changes a task that runs later"),
-    ("forfiles", r"\b(del|erase|rd|rmdir|format|powershell|remove-item)\b", "ps-delete-tree", "it removes"),
+    ("cmd", r"%0\s*\|\s*%0|\bfor\s+/l\b.*\bdo\b.*\bstart\b", "ps-fork-bomb",
+     "it starts copies of itself endlessly"),
+    ("schtasks", r"/(create|change|run|delete)", "ps-persist",
+     "it creates or changes a task that runs later"),
+    ("forfiles", r"\b(del|erase|rd|rmdir|format|powershell|remove-item)\b", "ps-delete-tree",
+     "it removes files"),
     ("robocopy", r"(?=.*/(mir|purge)).*\s\"?[a-z]:\\(windows|users|program files|programdata)?[\\\"\s]",
      "ps-delete-tree", "it empties a drive"),
-    ("stop-service", PROTECTION_SERVICES, "ps-defender", "it stops the machine's protection"),
-    ("set-service", PROTECTION_SERVICES, "ps-defender", "it stops the machine's protection"),
+    ("stop-service", PROTECTION_SERVICES, "ps-defender", "it stops protection of the machine"),
+    ("set-service", PROTECTION_SERVICES, "ps-defender", "it stops protection of the machine"),
     ("stop-process", r"msmpeng|lsass|csrss|winlogon|cockpit",
-     "ps-defender", "it ends protection or the session"),
-    ("uninstall-windowsfeature", r"defender", "ps-defender", "it removes the machine's protection"),
-    ("disable-windowsoptionalfeature", r"defender", "ps-defender", "it removes the machine's protection"),
-    ("invoke-cimmethod", r"win32shutdown|shutdowntracker|reboot", "ps-power", "it turns the machine off"),
-    ("invoke-wmimethod", r"win32shutdown|reboot", "ps-power", "it turns the machine off"),
-    ("set-psreadlineoption", r"historysavestyle|savenothing", "ps-logs", "it hides what was typed"),
+     "ps-defender", "it stops protection or the session"),
+    ("uninstall-windowsfeature", r"defender", "ps-defender", "it removes protection of the machine"),
+    ("disable-windowsoptionalfeature", r"defender", "ps-defender", "it removes protection of the machine"),
+    ("invoke-cimmethod", r"win32shutdown|shutdowntracker|reboot", "ps-power", "it shuts the machine down"),
+    ("invoke-wmimethod", r"win32shutdown|reboot", "ps-power", "it shuts the machine down"),
+    ("set-psreadlineoption", r"historysavestyle|savenothing", "ps-logs", "it turns the command history off"),
     ("new-object", r"sockets\.(tcpclient|udpclient|socket|tcplistener)",
-     "ps-remote", "it opens a way in from outside"),
-    ("vssadmin", r"delete|resize", "ps-shadow", "it removes backups"),
-    ("wbadmin", r"delete|stop", "ps-shadow", "it removes backups"),
+     "ps-remote", "it opens a network connection for remote access"),
+    ("vssadmin", r"delete|resize", "ps-shadow", "it deletes backups"),
+    ("wbadmin", r"delete|stop", "ps-shadow", "it deletes backups"),
     ("bcdedit", r"/(set|delete|deletevalue|create|import)", "ps-shadow", "it changes how the machine starts"),
-    ("wevtutil", r"\b(cl|clear-log|sl|set-log)\b", "ps-logs", "it removes traces"),
-    ("auditpol", r"/(clear|set|remove|restore)", "ps-logs", "it removes traces"),
+    ("wevtutil", r"\b(cl|clear-log|sl|set-log)\b", "ps-logs", "it deletes logs"),
+    ("auditpol", r"/(clear|set|remove|restore)", "ps-logs", "it deletes logs"),
     ("reg", r"\b(add|copy|import|restore|load)\b.*(\\run|winlogon|image file exec|appinit"
      r"|\\lsa|policies)",
-     "ps-persist", "it plants something in the registry that runs later"),
+     "ps-persist", "it adds something to the registry that runs later"),
     ("reg", r"\b(save|export)\b.*\b(sam|security|system)\b",
      "ps-credentials", "it copies the password store"),
     ("reg", r"\bdelete\b.*hk(lm|cu|ey_\w+)\\?(software|system|sam)?\\?\"?\s",
@@ -136,61 +138,61 @@ REFUSED_ARGUMENTS: tuple[tuple[str, str, str, str], ...] = (
     ("net", r"\b(user|localgroup|group|accounts)\b.*(/add|/delete|/active|\s\S+\s\S+)",
      "ps-users", "it changes users"),
     ("net", r"\bstop\b.*(windefend|wscsvc|mpssvc|eventlog|sense)",
-     "ps-defender", "it stops the machine's protection"),
+     "ps-defender", "it stops protection of the machine"),
     ("sc", r"\b(create|config|failure|sdset)\b",
-     "ps-persist", "it plants or changes a service"),
+     "ps-persist", "it creates or changes a service"),
     ("sc", r"\b(stop|delete)\b.*(windefend|wscsvc|mpssvc|eventlog|sense|vss)",
      "ps-defender", "it stops protection"),
     ("bitsadmin", r"/(transfer|addfile|create|setnotifycmdline|resume)",
-     "ps-download", "it downloads past the browser's checks"),
+     "ps-download", "it downloads without the browser's checks"),
     ("certutil", r"[-/](urlcache|verifyctl|decode|decodehex|encode|f\b.*http|ping)|https?:",
      "ps-download", "it downloads or unpacks hidden files"),
     ("netsh", r"firewall.*(off|delete|disable)|wlan.*key\s*=\s*clear|portproxy|add\s+helper"
      r"|trace\s+start",
-     "ps-defender", "it opens the firewall or shows keys"),
+     "ps-defender", "it opens the firewall or shows its keys"),
     ("wmic", r"shadowcopy|process\s+call\s+create|\bdelete\b|/node|format:.*http"
      r"|useraccount.*(set|call)",
-     "ps-shadow", "it runs, removes or changes through WMI"),
+     "ps-shadow", "it runs, removes or changes things through WMI"),
     ("regsvr32", r"https?:|/i:|scrobj|\\\\",
-     "ps-code", "it runs a script from elsewhere"),
+     "ps-code", "it runs a script from another place"),
     ("rundll32", r"javascript:|vbscript:|https?:|comsvcs|minidump|mshtml|url\.dll|zipfldr|advpack"
      r"|shell32.*control|\\\\",
      "ps-code", "it runs code through a library"),
     ("msiexec", r"https?:|\\\\",
      "ps-code", "it installs from the network"),
     ("cscript", r"https?:|\\\\|//e:",
-     "ps-code", "it runs a script from elsewhere"),
+     "ps-code", "it runs a script from another place"),
     ("wscript", r"https?:|\\\\|//e:",
-     "ps-code", "it runs a script from elsewhere"),
+     "ps-code", "it runs a script from another place"),
     ("msbuild", r"https?:|\\\\",
      "ps-code", "it runs code from the network"),
     ("cipher", r"/w",
      "ps-disk", "it wipes free space"),
     ("fsutil", r"usn\s+deletejournal|setzerodata|behavior\s+set",
-     "ps-disk", "it removes what recovery needs"),
+     "ps-disk", "it deletes data that recovery needs"),
     ("takeown", r"[a-z]:\\(windows|program|users)?\"?(\s|$|\\)|\s/r",
-     "ps-rights", "it takes over system files"),
+     "ps-rights", "it takes ownership of system files"),
     ("icacls", r"([a-z]:\\(windows|program files|users)?\"?(\s|$|\\))|everyone|/grant.*:(\(oi\)"
      r"|\(ci\))*f",
-     "ps-rights", "it opens system files to everybody"),
+     "ps-rights", "it gives everybody access to system files"),
     ("format", r"[a-z]:",
      "ps-disk", "it formats a drive"),
     ("attrib", r"[a-z]:\\(windows|program)",
      "ps-rights", "it hides or opens system files"),
     ("tasklist", r"lsass",
-     "ps-credentials", "it looks for the password process"),
+     "ps-credentials", "it looks for the process that holds passwords"),
     ("taskkill", r"(msmpeng|lsass|csrss|winlogon|cockpit)",
-     "ps-defender", "it ends protection or the session"),
+     "ps-defender", "it stops protection or the session"),
     ("setx", r"\bpath\b|pathext|comspec",
-     "ps-persist", "it changes which programs are found"),
+     "ps-persist", "it changes which programs are found by name"),
     ("runas", r".",
      "ps-priv", "it runs as another user"),
     ("dism", r"/disable-feature|/remove-package|/cleanup-image.*resetbase",
      "ps-host", "it removes parts of the system"),
     ("nltest", r".",
-     "ps-users", "it maps the domain"),
+     "ps-users", "it lists the machines of the domain"),
     ("psexec", r".",
-     "ps-priv", "it runs as another user or elsewhere"),
+     "ps-priv", "it runs as another user or on another machine"),
 )  # fmt: skip
 INFORMATION_PROGRAMS = frozenset(
     {"whoami", "hostname", "where", "tree", "tasklist", "systeminfo", "ipconfig", "ver", "findstr"}
@@ -198,80 +200,84 @@ INFORMATION_PROGRAMS = frozenset(
 WINDOWS_PATH = re.compile(r"(^|[=:,])([A-Za-z]:[\\/]|\\\\)|\\\.\.|\.\.\\")
 
 
-def check_windows_program(name: str, arguments: str) -> list[PowerShellFinding]:
-    """What the arguments of a program of Windows say, where they say something bad."""
+def check_windows_program(name: str, arguments: str) -> list[SafetyFinding]:
+    """Findings on the arguments of a Windows program."""
     low = f" {arguments.lower()} "
-    found = [deny(rule, reason, "host.mutate") for one, pattern, rule, reason in REFUSED_ARGUMENTS
-             if one == name and re.search(pattern, low)]  # fmt: skip
+    findings = [
+        deny(rule, reason, "host.mutate")
+        for program, pattern, rule, reason in REFUSED_ARGUMENTS
+        if program == name and re.search(pattern, low)
+    ]
     if name == "reg" and (RUN_KEYS.search(low) and re.search(r"\b(add|import|copy)\b", low)):
-        found.append(deny("ps-persist", "it plants something in the registry that runs later", "persist"))
+        findings.append(deny("ps-persist", "it adds something to the registry that runs later", "persist"))
     if SWITCHED_OFF.search(low) and name in ("reg", "netsh", "sc", "wmic"):
-        found.append(deny("ps-defender", "it switches protection off", "host.mutate"))
-    return found
+        findings.append(deny("ps-defender", "it turns protection off", "host.mutate"))
+    return findings
 
 
-def check_registry(values: tuple[str, ...], writes: bool, removes: bool) -> list[PowerShellFinding]:
-    """What touching these registry paths (and value names) means."""
-    found: list[PowerShellFinding] = []
+def check_registry(values: tuple[str, ...], writes: bool, removes: bool) -> list[SafetyFinding]:
+    """Findings on the use of these registry paths and value names."""
+    findings: list[SafetyFinding] = []
     text = " ".join(values)
     if any(PASSWORD_STORES.search(value) for value in values) and (writes or "sam" in text.lower()):
-        found.append(deny("ps-credentials", "it is the machine's password store", "secret.read"))
+        findings.append(deny("ps-credentials", "it is the machine's password store", "secret.read"))
     if removes and any(REGISTRY_HIVES.match(value) for value in values):
-        found.append(deny("ps-registry", "it removes whole branches of the registry", "host.mutate"))
+        findings.append(deny("ps-registry", "it removes whole branches of the registry", "host.mutate"))
     if writes and (RUN_KEYS.search(text) or re.search(r"\\(run|runonce)(\\|\s|$)", text, re.I)):
-        found.append(deny("ps-persist", "it plants something in the registry that runs later", "persist"))
+        findings.append(deny("ps-persist", "it adds something to the registry that runs later", "persist"))
     if writes and SWITCHED_OFF.search(text):
-        found.append(deny("ps-defender", "it switches protection off", "host.mutate"))
-    return found
+        findings.append(deny("ps-defender", "it turns protection off", "host.mutate"))
+    return findings
 
 
 def judge_shared_program(
     argv: tuple[str, ...], scope: PowerShellScope
-) -> tuple[list[PowerShellFinding], tuple[str, ...]]:
-    """The verdict on a plain program by the rules for argument vectors, and the words that the hardened
-    form adds. Anything that looks like a Windows path makes it an ask: those rules know none."""
-    from cockpit.safety.engine import judge_argv
-
+) -> tuple[list[SafetyFinding], tuple[str, ...]]:
+    """Judge a program by the rules that both shells share; also returns the words that its hardened form
+    adds. A Windows path makes it an ask, as those rules do not know such paths."""
     key = (scope.cwd, *argv)
-    ground = scope.ground if scope.cwd is None else replace(scope.ground, cwd=scope.cwd)
+    context = scope.context if scope.cwd is None else replace(scope.context, cwd=scope.cwd)
     words = argv
-    if ground.platform == "windows":
-        ground = translate_to_unix(ground, "")
-        words = (argv[0], *(one.replace("\\", "/") for one in argv[1:]))
-    line = scope.seen.programs.get(key) or judge_argv(words, ground, scope.rules)
-    scope.seen.programs[key] = line
+    if context.platform == "windows":
+        context = translate_to_unix(context, "")
+        words = (argv[0], *(word.replace("\\", "/") for word in argv[1:]))
+    line = scope.facts.programs.get(key) or judge_argv(words, context, scope.rules)
+    scope.facts.programs[key] = line
     verdict = line.verdict
-    reason = verdict.reason or f"{argv[0]} is a program of its own"
+    reason = verdict.reason or f"{argv[0]} is not a known program"
     rule = verdict.rules[0] if verdict.rules else "program"
-    found = [
-        PowerShellFinding(
-            verdict.level, rule, reason, verdict.risk, verdict.capabilities, verdict.alternative
-        )
+    findings = [
+        SafetyFinding(verdict.level, rule, verdict.risk, verdict.capabilities, reason, verdict.alternative)
     ]
     if any(WINDOWS_PATH.search(word) for word in argv[1:]):
-        found.append(
-            ask("windows-path", "it is given a path of Windows that its rules cannot judge", "fs.read")
+        findings.append(
+            ask(
+                "windows-path",
+                "its Windows path cannot be judged by the rules for programs",
+                "fs.read",
+                risk=45,
+            )
         )
     added = _hardening_words(words, line.script) if line.environment else ()
     if verdict.level == "allow":
-        scope.seen.environment = line.environment
-    return found, added
+        scope.facts.environment = line.environment
+    return findings, added
 
 
-def translate_to_unix(ground: ExecutionContext, mounted: str) -> ExecutionContext:
-    """The same folders as the rules for Unix programs read them: `/c/proj`, or below `mounted`. Still a
-    ground of Windows, so that nobody looks for them on the disk."""
+def translate_to_unix(context: ExecutionContext, mounted: str) -> ExecutionContext:
+    """The same folders as paths that the rules for Unix programs understand: `/c/proj`, or below `mounted`.
+    The platform stays Windows, so that nobody looks for them on disk."""
 
     def seen(path: str) -> str:
         drive, rest = ntpath.splitdrive(path)
         return f"{mounted}/{drive[0].lower()}{rest}".replace("\\", "/") if drive[1:] == ":" else path
 
-    root, home, cwd, *own = map(seen, (ground.root, ground.home, ground.cwd, *ground.own))
-    return replace(ground, root=root, home=home, cwd=cwd, own=tuple(own))
+    root, home, cwd, *own = map(seen, (context.root, context.home, context.cwd, *context.own))
+    return replace(context, root=root, home=home, cwd=cwd, own=tuple(own))
 
 
 def _hardening_words(argv: tuple[str, ...], script: str) -> tuple[str, ...]:
-    """The words that the hardened form has more than `argv`."""
+    """The words that the hardened form adds to `argv`."""
     try:
         words = shlex.split(script)
     except ValueError:
@@ -283,12 +289,12 @@ def _hardening_words(argv: tuple[str, ...], script: str) -> tuple[str, ...]:
             left.pop(0)
         else:
             added.append(word)
-    return tuple(added) if not left and all(one.startswith("--") for one in added) else ()
+    return tuple(added) if not left and all(word.startswith("--") for word in added) else ()
 
 
 POWERSHELL_NAMES = frozenset({"powershell", "pwsh", "powershell_ise", "pwsh-preview"})
 POSIX_SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "wsl", "ash", "fish"})
-# Parameters of powershell.exe: name -> takes a value. The first that fits an abbreviation is meant.
+# Parameters of powershell.exe: name, whether it takes a value. An abbreviation means the first that fits.
 PARAMETERS = (
     ("command", True), ("commandwithargs", True), ("encodedcommand", True), ("ec", True),
     ("executionpolicy", True),
@@ -304,44 +310,44 @@ MAX_SHELL_DEPTH = 6
 
 def check_powershell(
     arguments: list[str | None], scope: PowerShellScope, is_fed: bool
-) -> list[PowerShellFinding]:
-    """`powershell ...`: what it is told to run is judged too."""
-    found = [ask("ps-shell", "it starts another shell", "code.exec", risk=50, forgets=True)]
+) -> list[SafetyFinding]:
+    """`powershell ...`: judge what it is told to run as well."""
+    findings = [ask("ps-shell", "it starts another shell", "code.exec", risk=50, remember=False)]
     at = 0
     while at < len(arguments):
-        said = arguments[at]
-        if said is None:
-            scope.seen.runs_computed = "what the shell runs is computed"
-            return found
-        if said == "-" or said[:1] not in "-/\u2013\u2014\u2015":
-            return found + _judge_command_text(arguments[at:], scope, is_fed)
-        name, takes = _match_parameter(said[1:].lower())
+        text_given = arguments[at]
+        if text_given is None:
+            scope.facts.runs_computed = "the command of the inner shell is computed"
+            return findings
+        if text_given == "-" or text_given[:1] not in "-/\u2013\u2014\u2015":
+            return findings + _judge_command_text(arguments[at:], scope, is_fed)
+        name, takes = _match_parameter(text_given[1:].lower())
         value = arguments[at + 1] if at + 1 < len(arguments) else None
         if name in ("encodedcommand", "ec", "encodedarguments"):
-            return [*found, *_check_encoded(value, scope)]
+            return [*findings, *_check_encoded(value, scope)]
         if name in ("command", "commandwithargs"):
-            return found + _judge_command_text(arguments[at + 1 :], scope, is_fed)
+            return findings + _judge_command_text(arguments[at + 1 :], scope, is_fed)
         if name == "file":
-            return found + _check_script_file(value, scope)
+            return findings + _check_script_file(value, scope)
         if name == "windowstyle" and (value or "").lower().startswith("h"):
-            found.append(ask("ps-hidden", "it hides its window", "code.exec", risk=70, forgets=True))
+            findings.append(ask("ps-hidden", "it hides its window", "code.exec", risk=70, remember=False))
         at += 2 if takes else 1
     if is_fed:
-        scope.seen.runs_computed = "a shell runs what it is fed"
-    return found
+        scope.facts.runs_computed = "a shell runs what it reads from the pipeline"
+    return findings
 
 
-def _match_parameter(said: str) -> tuple[str, bool]:
-    said = said.partition(":")[0]
-    if said in ("e", "en", "enc"):
+def _match_parameter(text_given: str) -> tuple[str, bool]:
+    text_given = text_given.partition(":")[0]
+    if text_given in ("e", "en", "enc"):
         return "encodedcommand", True
     for name, takes in PARAMETERS:
-        if said and name.startswith(said):
+        if text_given and name.startswith(text_given):
             return name, takes
-    return said, False
+    return text_given, False
 
 
-def _check_encoded(value: str | None, scope: PowerShellScope) -> list[PowerShellFinding]:
+def _check_encoded(value: str | None, scope: PowerShellScope) -> list[SafetyFinding]:
     text = ""
     try:
         text = base64.b64decode(value or "", validate=False).decode("utf-16-le")
@@ -349,71 +355,70 @@ def _check_encoded(value: str | None, scope: PowerShellScope) -> list[PowerShell
         text = ""
     if text:
         judge_inner_text(text, scope)
-    said = f": {text.strip()[:80]!r}" if text.strip() else ""
+    text_given = f": {text.strip()[:80]!r}" if text.strip() else ""
     return [
         deny(
-            "ps-encoded", f"its command is encoded{said}", "code.exec", alternative="write the command itself"
+            "ps-encoded",
+            f"its command is encoded{text_given}",
+            "code.exec",
+            alternative="write the command in plain text",
         )
     ]
 
 
-def _judge_command_text(
-    rest: list[str | None], scope: PowerShellScope, is_fed: bool
-) -> list[PowerShellFinding]:
-    words = [one for one in rest if one is not None]
+def _judge_command_text(rest: list[str | None], scope: PowerShellScope, is_fed: bool) -> list[SafetyFinding]:
+    words = [word for word in rest if word is not None]
     if len(words) != len(rest) or words == ["-"] or (not words and is_fed):
-        scope.seen.runs_computed = "what the shell runs is computed"
+        scope.facts.runs_computed = "the command of the inner shell is computed"
     if words and words != ["-"]:
         judge_inner_text(" ".join(words), scope)
     return []
 
 
-def _check_script_file(value: str | None, scope: PowerShellScope) -> list[PowerShellFinding]:
-    scope.seen.started.add(base_name(value or ""))
+def _check_script_file(value: str | None, scope: PowerShellScope) -> list[SafetyFinding]:
+    scope.facts.started.add(base_name(value or ""))
     if value and re.match(r"^(\\\\|//|https?:)", value):
         return [deny("ps-code", "it runs a script from the network", "code.remote")]
-    return [ask("ps-script", "it runs a script", "code.exec")]
+    return [ask("ps-script", "it runs a script", "code.exec", risk=45)]
 
 
 def judge_inner_text(text: str, scope: PowerShellScope) -> None:
     """Judge `text` as PowerShell, one shell deeper."""
     if scope.depth < MAX_SHELL_DEPTH:
-        scope.seen.read(text, scope)
+        scope.facts.read(text, scope)
         return
-    scope.seen.overdeep = True
+    scope.facts.overdeep = True
 
 
-def check_posix_shell(arguments: list[str | None], scope: PowerShellScope) -> list[PowerShellFinding]:
-    """`bash -c ...` and `wsl ...`: the other shell's rules."""
-    from cockpit.safety.engine import judge_line
-
-    words = [one for one in arguments if one is not None]
-    found = [ask("ps-shell", "it starts another shell", "code.exec", risk=50, forgets=True)]
+def check_posix_shell(arguments: list[str | None], scope: PowerShellScope) -> list[SafetyFinding]:
+    """`bash -c ...` and `wsl ...`: judge the text by the rules for bash."""
+    words = [argument for argument in arguments if argument is not None]
+    findings = [ask("ps-shell", "it starts another shell", "code.exec", risk=50, remember=False)]
     if len(words) != len(arguments):
-        scope.seen.runs_computed = "what the shell runs is computed"
+        scope.facts.runs_computed = "the command of the inner shell is computed"
     flags = [at for at, word in enumerate(words) if re.fullmatch(r"-[a-z]*c", word)]
     text = words[flags[0] + 1] if flags and flags[0] + 1 < len(words) else " ".join(_without_flags(words))
     if not text:
-        return found
-    scope.seen.started.add(base_name(text))
-    ground = scope.ground
-    if ground.platform == "windows":
-        ground = replace(
-            translate_to_unix(ground, "/mnt"), home=f"/home/{ntpath.basename(ground.home) or 'user'}"
+        return findings
+    scope.facts.started.add(base_name(text))
+    context = scope.context
+    if context.platform == "windows":
+        context = replace(
+            translate_to_unix(context, "/mnt"), home=f"/home/{ntpath.basename(context.home) or 'user'}"
         )
-    line = judge_line(text, "bash", ground, scope.rules)
-    scope.seen.parts += line.verdict.parts
+    line = judge_bash(text, context, scope.rules)
+    scope.facts.parts += line.verdict.parts
     if line.verdict.level != "deny" and (low := text.lower()) != text:
-        # A disk that ignores case has these programs under any case too.
-        lower = judge_line(low, "bash", ground, scope.rules)
+        # On a disk that ignores case, these programs can be written in any case.
+        lower = judge_bash(low, context, scope.rules)
         line = lower if lower.verdict.level == "deny" else line
     verdict = line.verdict
     if verdict.level == "deny":
         rule = verdict.rules[0] if verdict.rules else "bash"
-        found.append(
-            PowerShellFinding("deny", rule, verdict.reason, verdict.risk, verdict.capabilities, forgets=True)
+        findings.append(
+            SafetyFinding("deny", rule, verdict.risk, verdict.capabilities, verdict.reason, remember=False)
         )
-    return found
+    return findings
 
 
 def _without_flags(words: list[str]) -> list[str]:
@@ -424,19 +429,19 @@ def _without_flags(words: list[str]) -> list[str]:
 def read_cmd_commands(
     arguments: list[str | None], scope: PowerShellScope
 ) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """The commands behind `cmd /c`."""
-    words = [one for one in arguments if one is not None]
+    """The commands after `cmd /c`."""
+    words = [argument for argument in arguments if argument is not None]
     if len(words) != len(arguments):
-        scope.seen.runs_computed = "what cmd runs is computed"
-    return split_cmd_commands(" ".join(words), scope.ground.home)
+        scope.facts.runs_computed = "the command of cmd is computed"
+    return split_cmd_commands(" ".join(words), scope.context.home)
 
 
 def first_values(folded: list[Values | None]) -> list[str | None]:
-    """One value per word."""
-    return [None if one is None or not one else one[0] for one in folded]
+    """The first value of each word, None where it is not known."""
+    return [None if value is None or not value else value[0] for value in folded]
 
 
 def base_name(text: str) -> str:
-    """The last part of the first word of `text`, for telling whether two commands mean one file."""
+    """The last path component of the first word, to tell whether two commands mean the same file."""
     first = text.strip().strip("\"'").split(" ")[0]
     return re.split(r"[\\/]", first.split("?")[0])[-1].lower()

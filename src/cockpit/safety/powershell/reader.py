@@ -1,11 +1,7 @@
-"""A place in a PowerShell text and what was found wrong so far; the patterns both readers share.
+"""Reads PowerShell text: statements, pipelines, commands, expressions and words.
 
-Words of PowerShell: quotes, escapes, variables, groups, blocks, here-strings.
-
-Source of the rules: about_Parsing, about_Quoting_Rules and about_Special_Characters (Microsoft).
-
-Reading PowerShell text as PowerShell splits it: a reader that never gives up, so that a syntax error
-cannot hide a command. It says what stands there; what is dangerous is told elsewhere.
+It reads any text to its end and reports faults, so that a syntax error cannot hide a command; it judges
+nothing. Source of the rules: about_Parsing, about_Quoting_Rules and about_Special_Characters (Microsoft).
 """
 
 import re
@@ -35,28 +31,27 @@ STATEMENT_GAP = re.compile(r"(?:[\s;]|`\n|<#.*?(?:#>|\Z)|#[^\n]*)+", re.DOTALL)
 
 @dataclass(slots=True)
 class TextCursor:
-    """`at` is the place. `script` reads statements up to a closing sign, which it eats; "" is the end
-    of the text."""
+    """A position in the text, the nesting depth and the faults so far. `script` reads statements up to a
+    closing character and consumes it; "" means the end of the text."""
 
     text: str
     script: "Callable[[TextCursor, str], PowerShellScript]"
     at: int = 0
     depth: int = 0
     faults: list[str] = field(default_factory=list)
-    commas: list[int] = field(default_factory=list)
 
     def look(self) -> str:
         return self.text[self.at] if self.at < len(self.text) else ""
 
     def sees(self, signs: str) -> bool:
-        """Whether one of `signs` is next."""
+        """Whether one of `signs` is the next character."""
         return self.at < len(self.text) and self.text[self.at] in signs
 
     def eat(self, pattern: "re.Pattern[str]") -> "re.Match[str] | None":
-        found = pattern.match(self.text, self.at)
-        if found:
-            self.at = found.end()
-        return found
+        match = pattern.match(self.text, self.at)
+        if match:
+            self.at = match.end()
+        return match
 
     def fault(self, what: str) -> None:
         self.faults.append(what)
@@ -67,7 +62,7 @@ VARIABLE = re.compile(r"\$(?:\{([^}]*)\}|((?:\w+:)?\w+|[$?^]))")
 HERE_STRING = re.compile(r"@(['\"\u2018-\u201e])[^\S\n]*\r?\n(.*?)\r?\n['\"\u2018-\u201e]@", re.DOTALL)
 TYPE_LITERAL = re.compile(r"\[[^\]\[]*(?:\[[^\]]*\][^\]\[]*)*\]")
 MEMBER = re.compile(r"(?:\??\.|::)\s*([A-Za-z_]\w*)")
-# `foreach ($file in Get-ChildItem x)`: what follows `in` is a statement.
+# In `foreach ($file in Get-ChildItem x)` a statement follows `in`.
 FOREACH_HEAD = re.compile(r"\s*\$\w+\s+in\s", re.IGNORECASE)
 ESCAPES = {
     "n": "\n",
@@ -89,25 +84,25 @@ def read_word(at: TextCursor, joined: bool) -> PowerShellWord:
     start = at.at
     pieces: list[WordPiece] = []
     quoted = at.look() in SINGLE_QUOTES + DOUBLE_QUOTES
-    odd = False
+    ambiguous = False
     while sign := at.look():
         if sign.isspace() or sign in ";|&),}<>":
             break
         if sign in "({" and pieces:
-            odd = True
+            ambiguous = True
             break
-        odd = odd or (quoted and bool(pieces)) or sign == "`"
+        ambiguous = ambiguous or (quoted and bool(pieces)) or sign == "`"
         read_piece(at, sign, pieces)
         if pieces and pieces[-1].kind == "block":
             break
     if at.at == start:
         at.at += 1
-        at.fault(f"{at.text[start]!r} where a word should be")
-    return PowerShellWord(tuple(pieces), at.text[start : at.at], joined, quoted, odd)
+        at.fault(f"{at.text[start]!r} where a word is expected")
+    return PowerShellWord(tuple(pieces), at.text[start : at.at], joined, quoted, ambiguous)
 
 
 def read_piece(at: TextCursor, sign: str, pieces: list[WordPiece]) -> None:
-    """Eat one piece in the middle of a word."""
+    """Read one piece inside a word."""
     if sign in SINGLE_QUOTES:
         pieces.append(read_single_quoted(at))
     elif sign in DOUBLE_QUOTES:
@@ -126,8 +121,8 @@ def read_piece(at: TextCursor, sign: str, pieces: list[WordPiece]) -> None:
         read_members(at, pieces)
     elif sign == "{":
         read_group(at, 1, "}", "block", pieces)
-    elif found := at.eat(BARE_TEXT):
-        pieces.append(WordPiece("text", found[0]))
+    elif match := at.eat(BARE_TEXT):
+        pieces.append(WordPiece("text", match[0]))
     else:
         pieces.append(WordPiece("text", sign))
         at.at += 1
@@ -146,8 +141,8 @@ def read_variable(at: TextCursor, pieces: list[WordPiece]) -> None:
     """`$name`, `${name}`, `$( )`, or a plain dollar sign."""
     if at.text.startswith("$(", at.at):
         read_group(at, 2, ")", "group", pieces)
-    elif found := at.eat(VARIABLE):
-        pieces.append(WordPiece("var", (found[1] or found[2] or "").lower()))
+    elif match := at.eat(VARIABLE):
+        pieces.append(WordPiece("var", (match[1] or match[2] or "").lower()))
     else:
         pieces.append(WordPiece("text", "$"))
         at.at += 1
@@ -155,11 +150,11 @@ def read_variable(at: TextCursor, pieces: list[WordPiece]) -> None:
 
 def read_at_sign(at: TextCursor, pieces: list[WordPiece]) -> None:
     """A here-string, an array, a hash table, a splat, or a plain @."""
-    if found := at.eat(HERE_STRING):
-        if found[1] in SINGLE_QUOTES:
-            pieces.append(WordPiece("text", found[2]))
+    if match := at.eat(HERE_STRING):
+        if match[1] in SINGLE_QUOTES:
+            pieces.append(WordPiece("text", match[2]))
         else:
-            inner = TextCursor(found[2], at.script, depth=at.depth + 1)
+            inner = TextCursor(match[2], at.script, depth=at.depth + 1)
             pieces += read_double_quoted(inner, "")
             at.faults += inner.faults
     elif at.text.startswith("@(", at.at):
@@ -176,10 +171,10 @@ def read_at_sign(at: TextCursor, pieces: list[WordPiece]) -> None:
 
 
 def read_members(at: TextCursor, pieces: list[WordPiece]) -> None:
-    """`.Name`, `::Name`, `[index]` and `(arguments)` directly behind a variable or a group."""
+    """`.Name`, `::Name`, `[index]` and `(arguments)` directly after a variable or a group."""
     while True:
-        if found := at.eat(MEMBER):
-            pieces.append(WordPiece("member", found[1].lower()))
+        if match := at.eat(MEMBER):
+            pieces.append(WordPiece("member", match[1].lower()))
             if at.sees("({"):
                 read_group(at, 1, ")" if at.sees("(") else "}", "group", pieces)
         elif at.look() == "[" and (index := TYPE_LITERAL.match(at.text, at.at)):
@@ -210,7 +205,7 @@ def read_single_quoted(at: TextCursor) -> WordPiece:
 
 
 def read_double_quoted(at: TextCursor, close: str) -> list[WordPiece]:
-    """Pieces up to a closing quote; "" is the end of the text (here-strings)."""
+    """Pieces up to a closing quote; "" means the end of the text (here-strings)."""
     pieces: list[WordPiece] = []
     while sign := at.look():
         if close and sign in close:
@@ -225,8 +220,8 @@ def read_double_quoted(at: TextCursor, close: str) -> list[WordPiece]:
             at.at += 2
         elif sign == "$":
             read_variable(at, pieces)
-        elif found := at.eat(STRING_PART):
-            pieces.append(WordPiece("text", found[0]))
+        elif match := at.eat(STRING_PART):
+            pieces.append(WordPiece("text", match[0]))
         else:
             pieces.append(WordPiece("text", sign))
             at.at += 1
@@ -235,10 +230,10 @@ def read_double_quoted(at: TextCursor, close: str) -> list[WordPiece]:
     return pieces
 
 
-# A word of plain letters with a blank behind it; `--%` and what could be a number's redirection is none.
+# A word of ordinary characters followed by a blank, but not `--%` or the number of a redirection.
 PLAIN_WORD = re.compile(r"[A-Za-z_./\\][\w./\\:=-]*(?=[ \t])", re.ASCII)
 MAX_WORDS = 400
-# Of what opens its words as code each word counts where it stands.
+# The words of these commands are code, so each of them matters.
 SHELL_STARTERS = re.compile(r"sh|cmd|wsl|start|saps|ps$|iex|invoke|icm|for|env|sudo|xargs|%", re.IGNORECASE)
 COMMENT = re.compile(r"#[^\n]*")
 REDIRECT = re.compile(r"[*1-6]?>>?(?:&[12])?|<")
@@ -249,11 +244,11 @@ OPERATOR = re.compile(
     r"|\?\?=|[-+*/%]=|=|\+\+|--|\.\.|[-+*/%!,]",
     re.IGNORECASE,
 )
-# Below the deepest level brackets part statements: what stands in them is still looked at.
+# Beyond the maximum depth brackets only separate statements; their content is still read.
 NESTED_OPENING = re.compile(r"[\s;,]*[$@&.]?[({][\s;]*")
 UNARY_OPERATOR = re.compile(r"-(?:not|bnot|join|[ci]?split)\b|!|\+\+|--\$|-\$|-\d|,", re.IGNORECASE)
 REST_OF_COMMAND = re.compile(r"[^\n|]*")
-# After these a statement follows in the same place; after the others come brackets and blocks.
+# After these words a statement follows; after the block keywords come brackets and blocks.
 LEADING_KEYWORD = re.compile(r"(?:return|throw|exit|break|continue)(?=[\s;}$('\"]|$)\s*", re.IGNORECASE)
 BLOCK_KEYWORDS = names(
     """
@@ -264,19 +259,41 @@ BLOCK_KEYWORDS = names(
 CONTINUATION = re.compile(r"\s*(?:else|elseif|catch|finally|while|until)\b|\s*[{(]|\s*\[", re.IGNORECASE)
 
 
+# The plain form: words, quotes and groups that every reader of PowerShell splits the same way.
+_QUOTED = r"(?:'[^'\n]*'|\"[^\"`$\n]*\")"
+_GROUP = "\ue000"
+_BARE = r"[\w.\\/*~][\w.\\/*?:+^~=-]*"
+_WORD = rf"(?:{_QUOTED}|\$null|{_GROUP}|{_BARE})"
+_LIST = rf"{_WORD}(?:, ?{_WORD})*"
+_PARAMETER = rf"(?:-[A-Za-z]+(?::{_LIST})?|--[a-z][a-z-]*(?:={_BARE})?|-\d+|--)"
+_NAME = r"(?:\?|(?:[A-Za-z][A-Za-z.]*\\)?[A-Za-z][\w-]*(?:\.exe)?)"
+_COMMAND = rf"{_NAME}(?: +(?:{_PARAMETER}|{_LIST}))*(?: +2>(?:\$null|&1))?"
+_STATEMENT = rf"(?:{_QUOTED}(?:, ?{_QUOTED})*|{_COMMAND})(?: *\| *{_COMMAND})*"
+_SEPARATOR = r" *(?:[;\n]|&&|\|\|) *"
+_PLAIN_TEXT = re.compile(rf"\s*{_STATEMENT}(?:{_SEPARATOR}{_STATEMENT})* *;?(?: +#[^\n<>]*)?\s*", re.ASCII)
+_INNER_GROUP = re.compile(rf"\({_STATEMENT}\)", re.ASCII)
+
+
+def is_plain(text: str) -> bool:
+    """Whether `text` has the plain form. A line in any other form never runs unasked, however harmless its
+    commands look, because another reader could split it differently."""
+    before = ""
+    while before != text:
+        before, text = text, _INNER_GROUP.sub(_GROUP, text)
+    return _PLAIN_TEXT.fullmatch(text) is not None
+
+
 def read_script(text: str) -> ScriptReading:
-    """What stands in `text`. Raises nothing."""
+    """Read all of `text`. Raises nothing."""
     at = TextCursor(text, read_statements)
     pipelines: list[PowerShellPipeline] = []
     while at.at < len(text):
         pipelines += read_statements(at, "").pipelines
-    return ScriptReading(
-        PowerShellScript(tuple(pipelines)), tuple(dict.fromkeys(at.faults)), tuple(at.commas)
-    )
+    return ScriptReading(PowerShellScript(tuple(pipelines)), tuple(dict.fromkeys(at.faults)))
 
 
 def read_statements(at: TextCursor, close: str) -> PowerShellScript:
-    """Statements up to `close`, which is eaten; "" is the end of the text."""
+    """Statements up to `close`, which is consumed; "" means the end of the text."""
     at.depth += 1
     pipelines: list[PowerShellPipeline] = []
     deeper = 0
@@ -297,12 +314,12 @@ def read_statements(at: TextCursor, close: str) -> PowerShellScript:
                 continue
             if sign == close:
                 break
-            at.fault(f"a {sign} too many")
+            at.fault(f"an unmatched {sign}")
             continue
         before = at.at
         pipelines.append(read_pipeline(at))
         if at.at == before:
-            at.fault(f"{sign!r} at the start of a statement")
+            at.fault(f"a statement cannot start with {sign!r}")
             at.at += 1
     at.depth -= 1
     return PowerShellScript(tuple(pipelines))
@@ -351,14 +368,14 @@ def read_command(at: TextCursor, start: int, invoked: str) -> PowerShellCommand:
     words: list[PowerShellWord] = []
     redirects: list[PowerShellRedirect] = []
     joined = False
-    told: set[str] = set()
+    message: set[str] = set()
     while True:
         if not joined and (plain := _plain(at, words)):
-            if len(words) > MAX_WORDS and plain in told and not SHELL_STARTERS.search(words[0].text):
-                # Said already: what it means is the same, and the command is asked about.
-                at.fault("it repeats its words more often than is read")
+            if len(words) > MAX_WORDS and plain in message and not SHELL_STARTERS.search(words[0].text):
+                # A repeated word adds nothing to the command, which is asked about.
+                at.fault("it repeats more words than are read")
                 continue
-            told.add(plain)
+            message.add(plain)
             words.append(PowerShellWord((WordPiece("text", plain),), plain))
             continue
         if _is_over(at, words):
@@ -366,10 +383,9 @@ def read_command(at: TextCursor, start: int, invoked: str) -> PowerShellCommand:
         sign = at.look()
         if sign == "#":
             at.eat(COMMENT)
-        elif found := at.eat(REDIRECT):
-            redirects.append(read_redirect(at, found[0]))
+        elif match := at.eat(REDIRECT):
+            redirects.append(read_redirect(at, match[0]))
         elif sign == ",":
-            at.commas.append(at.at)
             at.at += 1
             joined = True
             at.eat(STATEMENT_GAP)
@@ -382,17 +398,17 @@ def read_command(at: TextCursor, start: int, invoked: str) -> PowerShellCommand:
 
 
 def _plain(at: TextCursor, words: list[PowerShellWord]) -> str:
-    """The next word where it has nothing but plain letters, which most have; "" otherwise."""
+    """The next word if it consists of ordinary characters, as most do; "" otherwise."""
     if not words or words[0].text.lower() in BLOCK_KEYWORDS:
         return ""
     at.eat(BLANK)
-    found = at.eat(PLAIN_WORD)
-    return found[0] if found else ""
+    match = at.eat(PLAIN_WORD)
+    return match[0] if match else ""
 
 
 def _is_over(at: TextCursor, words: list[PowerShellWord]) -> bool:
-    """Whether the command ends here. A block that belongs to a keyword ends its statement: what follows
-    on the same line is the next one."""
+    """Whether the command ends here. A keyword's statement ends with its block; what follows on the same line
+    is the next statement."""
     at.eat(BLANK)
     if (
         not at.look()
@@ -415,11 +431,11 @@ def read_redirect(at: TextCursor, operator: str) -> PowerShellRedirect:
 
 
 def read_verbatim(at: TextCursor) -> list[PowerShellWord]:
-    """What follows `--%` is passed on as it stands, up to the end of the line or a pipe."""
-    found = at.eat(REST_OF_COMMAND)
-    rest = found[0] if found else ""
+    """Text after `--%` is passed on unchanged, up to the end of the line or a pipe."""
+    match = at.eat(REST_OF_COMMAND)
+    rest = match[0] if match else ""
     at.fault("it stops parsing (--%)")
-    return [PowerShellWord((WordPiece("text", one.replace('"', "")),), one) for one in rest[3:].split()]
+    return [PowerShellWord((WordPiece("text", part.replace('"', "")),), part) for part in rest[3:].split()]
 
 
 def read_expression(at: TextCursor, start: int) -> PowerShellExpression:
@@ -433,22 +449,22 @@ def read_expression(at: TextCursor, start: int) -> PowerShellExpression:
             break
         if sign == "#":
             at.eat(COMMENT)
-        elif found := at.eat(REDIRECT):
-            redirects.append(read_redirect(at, found[0]))
-        elif found := at.eat(NUMBER):
-            pieces.append(WordPiece("text", found[0]))
-        elif found := at.eat(OPERATOR):
-            pieces.append(WordPiece("op", found[0].lower()))
-            if found[0].endswith("="):
+        elif match := at.eat(REDIRECT):
+            redirects.append(read_redirect(at, match[0]))
+        elif match := at.eat(NUMBER):
+            pieces.append(WordPiece("text", match[0]))
+        elif match := at.eat(OPERATOR):
+            pieces.append(WordPiece("op", match[0].lower()))
+            if match[0].endswith("="):
                 target = pieces[0].text if len(pieces) == 2 and pieces[0].kind == "var" else "?"
                 at.eat(STATEMENT_GAP)
                 assigned = PowerShellScript((read_pipeline(at),))
                 break
-        elif sign == "[" and (found := at.eat(TYPE_LITERAL)):
-            pieces.append(WordPiece("type", found[0].strip("[] ").lower()))
+        elif sign == "[" and (match := at.eat(TYPE_LITERAL)):
+            pieces.append(WordPiece("type", match[0].strip("[] ").lower()))
             read_members(at, pieces)
-        elif found := at.eat(MEMBER):
-            pieces.append(WordPiece("member", found[1].lower()))
+        elif match := at.eat(MEMBER):
+            pieces.append(WordPiece("member", match[1].lower()))
         else:
             read_piece(at, sign, pieces)
             read_members(at, pieces)

@@ -1,14 +1,13 @@
-"""What is known while a PowerShell text is walked: variables with literal values, the folder, aliases,
-what came down the pipeline; and what was found so far in the whole line."""
+"""What is known while a PowerShell line is judged: literal values of variables, the folder, aliases, pipeline
+input, and the facts collected about the whole line."""
 
 import itertools
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import Literal
 
-from cockpit.plugin.safety import CommandPart
-from cockpit.safety.policy import RuleSet
+from cockpit.plugin.safety import CommandPart, Level
 from cockpit.safety.powershell.syntax_tree import (
     PowerShellCommand,
     PowerShellExpression,
@@ -16,24 +15,40 @@ from cockpit.safety.powershell.syntax_tree import (
     PowerShellWord,
     WordPiece,
 )
+from cockpit.safety.rules.rule import RuleSet
 from cockpit.safety.values import ExecutionContext, JudgedLine
-
-if TYPE_CHECKING:
-    from cockpit.safety.powershell.locations import PowerShellLocation
-    from cockpit.workspace.resolver import Access
+from cockpit.workspace.resolver import Access
 
 MAX_VALUES = 8
 Values = tuple[str, ...]
-# Members that are the place itself, or one beside it that is guarded as well.
+# Members that are the path itself, or a path with the same protection.
 PATH_MEMBERS = frozenset(
     {"fullname", "path", "pspath", "providerpath", "allusersallhosts", "alluserscurrenthost",
      "currentuserallhosts", "currentusercurrenthost", "trim", "tostring"}
 )  # fmt: skip
 
 
+PathSort = Literal[
+    "plain", "outside", "temp", "secret", "env-file", "protected", "system", "device", "network", "registry",
+    "environment", "provider", "url", "unknown", "odd",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class PowerShellLocation:
+    """Where a path is. `tree` says what would be lost if everything below it were removed: root, system,
+    home, above, workspace."""
+
+    level: Level
+    sort: PathSort
+    real: str
+    reason: str = ""
+    tree: str = ""
+
+
 @dataclass(slots=True)
 class LineFacts:
-    """What the whole line does, for what only shows in combination. `read` judges more text."""
+    """What the whole line does, for findings that depend on several commands. `read` judges further text."""
 
     read: "Callable[[str, PowerShellScope], None]"
     parts: list[CommandPart] = field(default_factory=list)
@@ -57,11 +72,12 @@ class LineFacts:
 
 @dataclass(slots=True)
 class PowerShellScope:
-    """`cwd` is None once it is not known; `upstream` is what `$_` may be. `depth` counts shells."""
+    """What is known at one point. `cwd` is None if unknown; `upstream` are the possible values of `$_`;
+    `depth` counts nested shells."""
 
-    ground: ExecutionContext
+    context: ExecutionContext
     rules: RuleSet
-    seen: LineFacts
+    facts: LineFacts
     cwd: str | None = ""
     variables: dict[str, Values] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
@@ -69,12 +85,12 @@ class PowerShellScope:
     depth: int = 0
 
     def below(self, upstream: Values) -> "PowerShellScope":
-        """The scope of a block that is fed `upstream`."""
+        """The scope of a block that gets `upstream` from the pipeline."""
         return replace(self, upstream=upstream)
 
 
 def fold_pieces(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> Values | None:
-    """The values a word can have; None where they are known only when it runs."""
+    """The possible values of a word, None if it is only known when it runs."""
     if len(pieces) == 1 and pieces[0].kind == "text":
         return (pieces[0].text,)
     options: list[Values] = []
@@ -96,27 +112,27 @@ def fold_pieces(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> Values
     if skip:
         return None
     if len(options) == 1:
-        return tuple(_drop_home_drive(one, scope) for one in options[0])
+        return tuple(_drop_home_drive(option, scope) for option in options[0])
     joined = ("".join(parts) for parts in itertools.islice(itertools.product(*options), MAX_VALUES))
-    return tuple(_drop_home_drive(one, scope) for one in joined)
+    return tuple(_drop_home_drive(text, scope) for text in joined)
 
 
 def _drop_home_drive(value: str, scope: PowerShellScope) -> str:
-    """$env:HOMEDRIVE$env:HOMEPATH: the drive in front of what already is the whole path."""
-    home = scope.ground.home
+    """Drop the drive of `$env:HOMEDRIVE$env:HOMEPATH`, as the path is complete without it."""
+    home = scope.context.home
     return value[2:] if home and value[2:].startswith(home) and value[1:2] == ":" else value
 
 
 def _fold_variable(name: str, scope: PowerShellScope) -> Values | None:
-    home = scope.ground.home.rstrip("/\\")
+    home = scope.context.home.rstrip("/\\")
     local = name.removeprefix("global:").removeprefix("script:").removeprefix("variable:")
     if local in scope.variables:
         return scope.variables[local]
     if local in ("_", "psitem"):
         return scope.upstream or None
     if local in ("pwd", "env:pwd"):
-        return None if scope.cwd is None else (scope.cwd or scope.ground.root,)
-    temp = f"{home}\\AppData\\Local\\Temp" if scope.ground.platform == "windows" else "/tmp"
+        return None if scope.cwd is None else (scope.cwd or scope.context.root,)
+    temp = f"{home}\\AppData\\Local\\Temp" if scope.context.platform == "windows" else "/tmp"
     known = {
         "null": "", "true": "true", "false": "false", "home": home, "env:home": home,
         "env:userprofile": home, "env:homepath": home, "env:homedrive": "C:", "env:systemdrive": "C:",
@@ -133,12 +149,12 @@ def _fold_variable(name: str, scope: PowerShellScope) -> Values | None:
 
 
 def fold_word(word: PowerShellWord, scope: PowerShellScope) -> Values | None:
-    """As `fold`; a member behind a variable makes it unknown."""
+    """The possible values of a word; a member of a variable makes it unknown."""
     return fold_pieces(word.pieces, scope)
 
 
 def fold_script(script: PowerShellScript | None, scope: PowerShellScope) -> Values | None:
-    """The value of a group, where it is one literal, a sum of literals, a format or a Join-Path."""
+    """The value of a group that is one literal, a sum of literals, a format or a Join-Path."""
     if script is None or len(script.pipelines) != 1 or len(script.pipelines[0].elements) != 1:
         return None
     element = script.pipelines[0].elements[0]
@@ -149,17 +165,19 @@ def fold_script(script: PowerShellScript | None, scope: PowerShellScope) -> Valu
 
 def _fold_path_command(command: PowerShellCommand, scope: PowerShellScope) -> Values | None:
     folded = [fold_pieces(word.pieces, scope) for word in command.words]
-    if not folded or any(one is None for one in folded):
+    if not folded or any(value is None for value in folded):
         return None
-    values = [one[0] for one in folded if one]
+    values = [value[0] for value in folded if value]
     name = values[0].lower() if values else ""
-    rest = [one for one in values[1:] if not one.startswith("-")]
+    rest = [value for value in values[1:] if not value.startswith("-")]
     if name == "join-path" and len(rest) > 1:
-        return ("/".join(one.rstrip("/\\") if at == 0 else one.strip("/\\") for at, one in enumerate(rest)),)
+        return (
+            "/".join(word.rstrip("/\\") if at == 0 else word.strip("/\\") for at, word in enumerate(rest)),
+        )
     if name in ("resolve-path", "convert-path", "get-item", "gi", "rvpa") and len(rest) == 1:
         return (rest[0],)
     return (
-        (scope.cwd or scope.ground.root,)
+        (scope.cwd or scope.context.root,)
         if name in ("get-location", "pwd", "gl") and scope.cwd is not None
         else None
     )
@@ -207,7 +225,7 @@ def _fold_operator(
 
 
 def _fold_list(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> list[str] | None:
-    """The elements of a list of literals; a group around it counts as the list itself."""
+    """The items of a list of literals, with or without a group around it."""
     if len(pieces) == 1 and pieces[0].kind == "group" and pieces[0].script is not None:
         pipelines = pieces[0].script.pipelines
         if len(pipelines) == 1 and len(pipelines[0].elements) == 1:
@@ -231,7 +249,7 @@ def _fold_list(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> list[st
 
 
 def _apply_casts(pieces: tuple[WordPiece, ...]) -> tuple[WordPiece, ...] | None:
-    """`[string]` and `[char]105` worked in; None where a type does anything else."""
+    """Apply `[string]` and `[char]105`; None for a type that does anything else."""
     changed: list[WordPiece] = []
     cast = ""
     for piece in pieces:

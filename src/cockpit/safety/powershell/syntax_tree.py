@@ -1,4 +1,4 @@
-"""What the reader of PowerShell finds in a text: scripts, pipelines, commands, expressions, words."""
+"""Syntax of a PowerShell text as the reader returns it: scripts, pipelines, commands, expressions, words."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -8,8 +8,11 @@ PieceKind = Literal["text", "var", "group", "block", "hash", "type", "member", "
 
 @dataclass(frozen=True, slots=True)
 class WordPiece:
-    """A part of a word or an expression. `text` is literal text, or the name of a variable, type, member
-    or operator. `script` is what stands in a group (`( )`, `$( )`, `@( )`), a block or a hash table."""
+    """A part of a word or an expression.
+
+    `text` is literal text, or the name of a variable, type, member or operator. `script` is the content of a
+    group (`( )`, `$( )`, `@( )`), a block or a hash table.
+    """
 
     kind: PieceKind
     text: str = ""
@@ -18,14 +21,14 @@ class WordPiece:
 
 @dataclass(frozen=True, slots=True)
 class PowerShellWord:
-    """One argument. `joined`: it follows a comma. `quoted`: it starts with a quote, so that a dash in it
-    is no parameter. `odd`: shells could disagree about where it ends."""
+    """One argument. `joined`: it follows a comma. `quoted`: it starts with a quote, so that a dash in it does
+    not make it a parameter. `ambiguous`: shells could disagree about where it ends."""
 
     pieces: tuple[WordPiece, ...]
     text: str
     joined: bool = False
     quoted: bool = False
-    odd: bool = False
+    ambiguous: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,7 @@ class PowerShellRedirect:
 
 @dataclass(frozen=True, slots=True)
 class PowerShellCommand:
-    """A name and its arguments. `invoked` is the operator in front: "", `&` or `.`."""
+    """A name and its arguments. `invoked` is the operator before it: "", `&` or `.`."""
 
     words: tuple[PowerShellWord, ...]
     redirects: tuple[PowerShellRedirect, ...]
@@ -49,7 +52,7 @@ class PowerShellCommand:
 
 @dataclass(frozen=True, slots=True)
 class PowerShellExpression:
-    """Everything that is no command: `pieces` in order. `assigned` is the statement behind `=`, `target`
+    """Anything that is not a command, as `pieces` in order. `assigned` is the statement after `=`, `target`
     the variable before it."""
 
     pieces: tuple[WordPiece, ...]
@@ -76,18 +79,19 @@ class PowerShellScript:
 
 @dataclass(frozen=True, slots=True)
 class ScriptReading:
-    """A text, read to its end whatever is in it. `faults` are what is no plain PowerShell; `commas` where
-    arguments are parted by one."""
+    """A text, read to its end whatever it contains. `faults` say what is not plain PowerShell."""
 
     script: PowerShellScript
     faults: tuple[str, ...]
-    commas: tuple[int, ...] = ()
 
 
 def list_pieces(element: PipelineElement) -> tuple[WordPiece, ...]:
-    """All pieces of its words and redirections, in order."""
+    """All pieces of an element's words and redirections, in order."""
     if isinstance(element, PowerShellExpression):
-        words = [one.target for one in element.redirects if one.target is not None]
+        words = [redirect.target for redirect in element.redirects if redirect.target is not None]
         return (*element.pieces, *(piece for word in words for piece in word.pieces))
-    words = [*element.words, *(one.target for one in element.redirects if one.target is not None)]
+    words = [
+        *element.words,
+        *(redirect.target for redirect in element.redirects if redirect.target is not None),
+    ]
     return tuple(piece for word in words for piece in word.pieces)

@@ -1,7 +1,7 @@
-"""The built-in rules in a form that loads in a millisecond. The YAML files stay the source: where they do
-not have the digest that stands in the compiled form, they are read.
+"""The built-in rules in a form that loads in a millisecond.
 
-`python -m cockpit.safety.rules.compiled_rules` writes it anew.
+The YAML files are the source: if their digest differs from the one in the compiled form, they are read
+instead. `python -m cockpit.safety.rules.compiled_rules` compiles them again.
 """
 
 import hashlib
@@ -23,19 +23,19 @@ def list_sources() -> list[Path]:
 
 
 def compute_digest(files: list[Path]) -> str:
-    """What the compiled form must have been made from."""
+    """The digest of the source files."""
     return hashlib.sha256(b"\0".join(path.read_bytes() for path in files)).hexdigest()
 
 
 def load_compiled(files: list[Path]) -> tuple[CommandRule, ...] | None:
-    """The rules, or None where they were not compiled from these files."""
+    """The compiled rules, or None if they were not compiled from these files."""
     try:
-        found = json.loads(FILE.read_text(encoding="utf-8"))
+        result = json.loads(FILE.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    if found["digest"] != compute_digest(files):
+    if result["digest"] != compute_digest(files):
         return None
-    return tuple(_rule(table) for table in found["rules"])
+    return tuple(_rule(table) for table in result["rules"])
 
 
 def _rule(table: dict[str, object]) -> CommandRule:
@@ -45,11 +45,11 @@ def _rule(table: dict[str, object]) -> CommandRule:
     for name in TUPLES:
         if isinstance(value := table.get(name), list):
             table[name] = tuple(value)
-    made = CommandRule("", "ask", ())
+    created = CommandRule("", "ask", ())
     for name, value in table.items():
-        # A frozen value, filled by the names it has itself: the form is ours, made by `write`.
-        object.__setattr__(made, name, value)
-    return made
+        # The names come from `write_compiled`, so a frozen value can be filled by name.
+        object.__setattr__(created, name, value)
+    return created
 
 
 def write_compiled() -> None:

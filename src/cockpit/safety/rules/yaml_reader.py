@@ -1,11 +1,12 @@
-"""From the text of a rule file to rules. A fault names the file and the line; unknown keys are faults."""
+"""Parses a rule file. Errors name the file and the line; unknown keys are errors."""
 
 import re
 from typing import TYPE_CHECKING, get_args
 
 from cockpit.errors import SettingsInvalid
 from cockpit.plugin.tools import Capability
-from cockpit.safety.rules.rule import LEVEL_ORDER, OPERAND_TYPES, CommandRule
+from cockpit.safety.findings import LEVEL_RANK
+from cockpit.safety.rules.rule import OPERAND_TYPES, CommandRule
 from cockpit.workspace.word_set import word_set
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ CAPABILITIES = frozenset(get_args(Capability))
 
 
 class _YamlNode:
-    """A YAML value with the place it stands at."""
+    """A YAML value with its position."""
 
     def __init__(self, node: "Node", file: str) -> None:
         self.node, self.file = node, file
@@ -29,46 +30,48 @@ class _YamlNode:
 
     def fault(self, message: str) -> SettingsInvalid:
         return SettingsInvalid(
-            f"{self.file}:{self.line}: {message}", "docs/policy.md shows the form of a rule"
+            f"{self.file}:{self.line}: {message}", "see docs/policy.md for the form of a rule"
         )
 
     def table(self, allowed: frozenset[str]) -> "dict[str, _YamlNode]":
         from yaml.nodes import MappingNode
 
         if not isinstance(self.node, MappingNode):
-            raise self.fault("a table of keys is expected here")
-        found: dict[str, _YamlNode] = {}
+            raise self.fault("expected a table of keys")
+        table: dict[str, _YamlNode] = {}
         for key, value in self.node.value:
             name = str(key.value)
             if name not in allowed:
                 raise _YamlNode(key, self.file).fault(
-                    f"unknown key `{name}`; known are {', '.join(sorted(allowed))}"
+                    f"unknown key `{name}`; known keys are {', '.join(sorted(allowed))}"
                 )
-            if name in found:
-                raise _YamlNode(key, self.file).fault(f"`{name}` stands here twice")
-            found[name] = _YamlNode(value, self.file)
-        return found
+            if name in table:
+                raise _YamlNode(key, self.file).fault(f"duplicate key `{name}`")
+            table[name] = _YamlNode(value, self.file)
+        return table
 
     def items(self) -> "list[_YamlNode]":
         from yaml.nodes import SequenceNode
 
         if not isinstance(self.node, SequenceNode):
-            raise self.fault("a list is expected here")
-        return [_YamlNode(one, self.file) for one in self.node.value]
+            raise self.fault("expected a list")
+        return [_YamlNode(item, self.file) for item in self.node.value]
 
     def text(self) -> str:
         from yaml.nodes import ScalarNode
 
         if not isinstance(self.node, ScalarNode):
-            raise self.fault("a text is expected here")
+            raise self.fault("expected text")
         return str(self.node.value)
 
     def texts(self) -> list[str]:
-        """A list of texts; one text is split at blanks."""
+        """A list of texts; a single text is split at blanks."""
         from yaml.nodes import ScalarNode
 
         return (
-            self.text().split() if isinstance(self.node, ScalarNode) else [one.text() for one in self.items()]
+            self.text().split()
+            if isinstance(self.node, ScalarNode)
+            else [item.text() for item in self.items()]
         )
 
 
@@ -83,19 +86,20 @@ def parse_rules(text: str, file: str) -> list[CommandRule]:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 1 if mark else 1
         raise SettingsInvalid(
-            f"{file}:{line}: this is no YAML: {getattr(error, 'problem', error)}", "mend it"
+            f"{file}:{line}: not valid YAML: {getattr(error, 'problem', error)}", "correct the YAML"
         ) from error
     if root is None:
         return []
     top = _YamlNode(root, file).table(frozenset({"rules"}))
-    rules = [_rule(one) for one in top["rules"].items()] if "rules" in top else []
-    seen: dict[str, int] = {}
+    rules = [_rule(item) for item in top["rules"].items()] if "rules" in top else []
+    location: dict[str, int] = {}
     for rule in rules:
-        if rule.id in seen:
+        if rule.id in location:
             raise SettingsInvalid(
-                f"{file}:{rule.line}: `{rule.id}` is also the rule of line {seen[rule.id]}", "rename one"
+                f"{file}:{rule.line}: duplicate rule id `{rule.id}`; line {location[rule.id]} has it too",
+                "rename one of the two rules",
             )
-        seen[rule.id] = rule.line
+        location[rule.id] = rule.line
     return rules
 
 
@@ -106,14 +110,14 @@ def _rule(at: _YamlNode) -> CommandRule:
             raise at.fault(f"the rule has no `{name}`")
     name, level = table["id"].text(), table["level"].text()
     if not re.fullmatch(r"[a-z0-9][a-z0-9._-]*", name):
-        raise table["id"].fault(f"{name!r} is no id: small letters, digits, dots and dashes")
-    if level not in LEVEL_ORDER:
-        raise table["level"].fault(f"`level` must be allow, ask or deny, not {level!r}")
+        raise table["id"].fault(f"invalid id {name!r}; use lower-case letters, digits, dots and dashes")
+    if level not in LEVEL_RANK:
+        raise table["level"].fault(f"unknown level {level!r}; choose allow, ask or deny")
     argv = table["argv"].table(ARGV)
     if "program" not in argv:
         raise table["argv"].fault("`argv` has no `program`")
     if level == "allow" and "*" in argv["program"].texts():
-        raise argv["program"].fault("an allow rule names its programs")
+        raise argv["program"].fault("an allow rule must name its programs")
     examples = table["examples"].table(frozenset({"match", "not_match"})) if "examples" in table else {}
     return CommandRule(
         id=name,
@@ -130,8 +134,8 @@ def _rule(at: _YamlNode) -> CommandRule:
         needs=_needs(table),
         reason=table["reason"].text(),
         alternative=table["alternative"].text() if "alternative" in table else "",
-        match=tuple(one.text() for one in examples["match"].items()) if "match" in examples else (),
-        not_match=tuple(one.text() for one in examples["not_match"].items())
+        match=tuple(example.text() for example in examples["match"].items()) if "match" in examples else (),
+        not_match=tuple(example.text() for example in examples["not_match"].items())
         if "not_match" in examples
         else (),
         line=at.line,
@@ -139,7 +143,7 @@ def _rule(at: _YamlNode) -> CommandRule:
 
 
 def _level(text: str) -> "Level":
-    return next(level for level in LEVEL_ORDER if level == text)
+    return next(level for level in LEVEL_RANK if level == text)
 
 
 def _risk(table: "dict[str, _YamlNode]") -> int:
@@ -147,7 +151,7 @@ def _risk(table: "dict[str, _YamlNode]") -> int:
         return {"allow": 0, "ask": 40, "deny": 95}[table["level"].text()]
     text = table["risk"].text()
     if not text.isdigit() or int(text) > 100:
-        raise table["risk"].fault(f"`risk` must be a number from 0 to 100, not {text!r}")
+        raise table["risk"].fault(f"invalid `risk` {text!r}; use a number from 0 to 100")
     return int(text)
 
 
@@ -155,49 +159,51 @@ def _needs(table: "dict[str, _YamlNode]") -> str:
     if "needs" not in table:
         return ""
     if (text := table["needs"].text()) not in ("sandbox", "git"):
-        raise table["needs"].fault(f"`needs` must be sandbox or git, not {text!r}")
+        raise table["needs"].fault(f"unknown `needs` {text!r}; choose sandbox or git")
     return text
 
 
 def _capabilities(table: "dict[str, _YamlNode]") -> frozenset[Capability]:
-    wanted = table["capabilities"].texts() if "capabilities" in table else []
-    for one in wanted:
-        if one not in CAPABILITIES:
+    expected = table["capabilities"].texts() if "capabilities" in table else []
+    for argument in expected:
+        if argument not in CAPABILITIES:
             raise table["capabilities"].fault(
-                f"{one!r} is no capability; known are {', '.join(sorted(CAPABILITIES))}"
+                f"unknown capability {argument!r}; known are {', '.join(sorted(CAPABILITIES))}"
             )
-    return frozenset(one for one in get_args(Capability) if one in wanted)
+    return frozenset(capability for capability in get_args(Capability) if capability in expected)
 
 
 def _types(at: _YamlNode) -> tuple[str, ...]:
-    found = tuple(at.texts())
-    for one in found:
-        if one not in OPERAND_TYPES and not one.startswith(("=", "!", "/")):
+    result = tuple(at.texts())
+    for finding in result:
+        if finding not in OPERAND_TYPES and not finding.startswith(("=", "!", "/")):
             raise at.fault(
-                f"{one!r} is no type of an operand; known are {', '.join(sorted(OPERAND_TYPES))}, =WORD|"
+                f"unknown operand type {finding!r}; known are {', '.join(sorted(OPERAND_TYPES))}, =WORD|"
                 f"WORD, !WORD, /REGEX"
             )
-    return found
+    return result
 
 
 def _options(at: _YamlNode) -> dict[str, str]:
-    """`-abc` (letters without a value), `-n:TYPE`, `--long`, `--long=TYPE`, `--long[=]`, `-#`."""
-    found: dict[str, str] = {}
-    for one in at.texts():
-        if one.endswith("[=]"):
-            found[one[:-3]] = "?TEXT"
-        elif matched := re.fullmatch(r"(--?[\w#.+-]+)[:=](\??[A-Z_]+|=[\w|.,-]+|/.+)?", one):
+    """Parse `-abc` (letters without a value), `-n:TYPE`, `--long`, `--long=TYPE`, `--long[=]`, `-#`."""
+    table: dict[str, str] = {}
+    for text in at.texts():
+        if text.endswith("[=]"):
+            table[text[:-3]] = "?TEXT"
+        elif matched := re.fullmatch(r"(--?[\w#.+-]+)[:=](\??[A-Z_]+|=[\w|.,-]+|/.+)?", text):
             kind = matched[2] or "PATTERN"
             if kind.lstrip("?") not in OPERAND_TYPES and not kind.startswith(("=", "/")):
-                raise at.fault(f"{kind!r} in {one!r} is no type")
-            found[matched[1]] = kind
-        elif re.fullmatch(r"--[\w.-]+|-#|-[\w@-]|[+]\w+", one) or (one.startswith("-") and one.endswith("!")):
-            found[one.rstrip("!")] = ""
-        elif re.fullmatch(r"-[\w@]+", one):
-            found.update({f"-{letter}": "" for letter in one[1:]})
+                raise at.fault(f"unknown type {kind!r} in {text!r}")
+            table[matched[1]] = kind
+        elif re.fullmatch(r"--[\w.-]+|-#|-[\w@-]|[+]\w+", text) or (
+            text.startswith("-") and text.endswith("!")
+        ):
+            table[text.rstrip("!")] = ""
+        elif re.fullmatch(r"-[\w@]+", text):
+            table.update({f"-{letter}": "" for letter in text[1:]})
         else:
-            raise at.fault(f"{one!r} is no option")
-    return found
+            raise at.fault(f"invalid option {text!r}")
+    return table
 
 
 if TYPE_CHECKING:

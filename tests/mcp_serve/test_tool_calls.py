@@ -1,4 +1,4 @@
-"""Our tools for other programs: only what looks, unless a person says otherwise, and judged even then."""
+"""Tools for other programs: read-only by default, and judged like any other call."""
 
 import asyncio
 import json
@@ -103,7 +103,7 @@ async def test_a_call_brings_what_the_tool_brings(project: Path, era: Era) -> No
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_an_exposed_tool_asks_the_person_at_the_client(project: Path, era: Era) -> None:
+async def test_an_exposed_tool_asks_the_user_at_the_client(project: Path, era: Era) -> None:
     person = Person(says("accept", **ALLOW))
     async with serving(project, era, ("edit",), person) as (client, _):
         result = await client.call_tool("edit", dict(EDIT))
@@ -149,7 +149,7 @@ async def test_an_answer_counts_for_this_call_alone(project: Path) -> None:
     assert len(person.asked) == 2
 
 
-async def test_what_a_person_saw_cannot_be_exchanged_for_another_call(project: Path) -> None:
+async def test_what_a_user_saw_cannot_be_exchanged_for_another_call(project: Path) -> None:
     async with serving(project, "auto", ("edit",), Person(says("accept", **ALLOW))) as (client, _):
         first = await client.session.call_tool("edit", dict(EDIT), allow_input_required=True)
         token = getattr(first, "request_state", None)
@@ -192,7 +192,7 @@ def test_the_mode_is_never_looser_than_ask() -> None:
 
 
 @pytest.mark.parametrize("connects", [True, False])
-async def test_the_servers_of_the_person_are_not_started(project: Path, home: Path, connects: bool) -> None:
+async def test_the_servers_of_the_user_are_not_started(project: Path, home: Path, connects: bool) -> None:
     """They may hold `cockpit mcp-serve` itself, which would start itself without end."""
     (home / "config").mkdir(exist_ok=True)
     servers = {"cockpit": {"command": sys.executable, "args": ["-c", "pass"]}}
@@ -205,7 +205,7 @@ async def test_the_servers_of_the_person_are_not_started(project: Path, home: Pa
         assert [row.name for row in channel.host.connections.rows()] == (["cockpit"] if connects else [])
 
 
-async def test_a_rule_of_the_person_allows_without_asking(project: Path) -> None:
+async def test_a_rule_of_the_user_allows_without_asking(project: Path) -> None:
     options = RunOptions(origin=ORIGIN, mode="ask", allow=("Edit(a.py)",))
     async with serving(project, "auto", ("edit",), options=options) as (client, _):
         assert not (await client.call_tool("edit", dict(EDIT))).is_error

@@ -1,4 +1,4 @@
-"""One broken row, or a kind of content that is newer than this program, loses nothing else."""
+"""A broken row or a newer kind of content loses nothing else."""
 
 from pathlib import Path
 from typing import Any
@@ -47,7 +47,7 @@ async def test_a_tool_that_is_none_is_left_out_and_the_others_are_there(tmp_path
 async def test_a_name_that_comes_twice_is_the_first_ones(tmp_path: Path) -> None:
     offer, refused = await offered(tmp_path, tool("say", description="one"), tool("say", description="two"))
     assert [one.description for one in offer.tools] == ["one"]
-    assert refused == ("tool say is left out: it is there twice",)
+    assert refused == ("tool say is left out: it is listed twice",)
 
 
 @pytest.mark.parametrize("broken", [{"refuses": ["prompts/list"]}, {"mute": ["prompts/list"]}])
@@ -74,7 +74,7 @@ async def called(folder: Path, result: Any, **more: Any) -> McpResult:
     [
         ({"content": [{"type": "hologram"}, {"type": "text", "text": "x"}]}, '{"type": "hologram"}\n\nx'),
         ({"structuredContent": {"a": 1}}, '{\n "a": 1\n}'),
-        ({"content": None}, "(nothing came back)"),
+        ({"content": None}, "(empty result)"),
         ({"content": "words"}, "words"),
         ({"content": [], "structuredContent": [1, 2]}, "[1, 2]"),
     ],

@@ -1,4 +1,4 @@
-"""Resources and prompts: what a client may read and say without calling a tool."""
+"""Resources and prompts: what a client may read without calling a tool."""
 
 from pathlib import Path
 

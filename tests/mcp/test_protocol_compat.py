@@ -1,4 +1,4 @@
-"""Servers of both eras on pipes: what the SDK takes too strictly, and how the old ones are greeted."""
+"""Servers of both protocol versions on pipes: results the SDK rejects, and the older handshake."""
 
 import asyncio
 import os
@@ -54,7 +54,7 @@ async def test_a_result_of_the_later_era_without_its_kind_is_a_complete_one(tmp_
     await connection.close()
 
 
-async def test_a_server_that_is_mute_to_the_later_era_is_greeted_in_the_old_way_at_its_next_start(
+async def test_server_silent_to_the_newer_handshake_gets_the_older_one_at_its_next_start(
     tmp_path: Path,
 ) -> None:
     one = server(spec(tmp_path, tool("say", "say:hi"), mute=["server/discover"]))
@@ -104,15 +104,15 @@ def test_only_results_of_the_later_era_are_mended(later: bool) -> None:
     era = ProtocolCompat()
     meta = {"_meta": {VERSION_KEY: NEW}} if later else {}
     era.sent(JSONRPCRequest(jsonrpc="2.0", id=1, method="tools/list", params=meta))
-    mended = era.mended(JSONRPCResponse(jsonrpc="2.0", id=1, result={"tools": []}))
-    assert isinstance(mended, JSONRPCResponse) and ("resultType" in mended.result) is later
+    repair = era.repair(JSONRPCResponse(jsonrpc="2.0", id=1, result={"tools": []}))
+    assert isinstance(repair, JSONRPCResponse) and ("resultType" in repair.result) is later
     kept = JSONRPCResponse(jsonrpc="2.0", id=1, result={"resultType": "input_required"})
-    assert era.mended(kept) is kept
+    assert era.repair(kept) is kept
 
 
 def test_a_late_answer_to_a_question_that_was_given_up_goes_nowhere() -> None:
     era = ProtocolCompat()
     era.sent(JSONRPCRequest(jsonrpc="2.0", id=7, method="server/discover", params={}))
     assert isinstance(era.give_up(7), JSONRPCError)
-    assert era.mended(JSONRPCResponse(jsonrpc="2.0", id=7, result={})) is None
+    assert era.repair(JSONRPCResponse(jsonrpc="2.0", id=7, result={})) is None
     assert era.give_up(7) is None

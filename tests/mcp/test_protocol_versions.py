@@ -1,4 +1,4 @@
-"""Servers of both eras of the protocol, on pipes and at addresses, made with the official SDK."""
+"""Servers of both protocol versions, on pipes and at addresses, made with the official SDK."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -76,7 +76,7 @@ async def test_the_old_transport_of_events_works_still(tmp_path: Path) -> None:
         assert (await connection.call("add", {"a": 1, "b": 2})).text == "3"
 
 
-async def test_an_address_where_nobody_answers_says_so(tmp_path: Path) -> None:
+async def test_an_address_where_no_one_answers_says_so(tmp_path: Path) -> None:
     one = McpServer("gone", url="http://127.0.0.1:9/mcp", transport="http")
     with pytest.raises(McpFailed, match="ConnectError"):
         async with talking(one, tmp_path, "auto", []):

@@ -1,4 +1,4 @@
-"""`cockpit mcp-serve` as the process that other programs start, or reach on a port."""
+"""`cockpit mcp-serve` as a process that other programs start or reach on a port."""
 
 import asyncio
 import json
@@ -134,7 +134,7 @@ def test_a_port_that_is_taken_is_named(root: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         ended = cockpit("mcp-serve", "--http", port, "--no-token", cwd=root)
-    assert ended.code == 1 and f"127.0.0.1:{port} cannot be listened on" in ended.err
+    assert ended.code == 1 and f"cannot listen on 127.0.0.1:{port}" in ended.err
 
 
 def test_what_would_be_offered_is_listed(root: Path) -> None:

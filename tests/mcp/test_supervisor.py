@@ -1,4 +1,4 @@
-"""A server over its starts."""
+"""A server that is restarted."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What a server says of itself is made safe before anybody sees it; names are mended or refused."""
+"""Descriptions of servers are made safe before anybody sees them; names are cleaned or refused."""
 
 import re
 from pathlib import Path
@@ -45,7 +45,7 @@ def test_a_name_is_given_once() -> None:
     assert taken.take("mcp__s__t", "s") == "" and taken.take("mcp__s__T", "t") == "s"
 
 
-def test_descriptions_lose_what_nobody_sees_and_what_is_too_long() -> None:
+def test_descriptions_lose_what_no_one_sees_and_what_is_too_long() -> None:
     assert clean_prose(f"Says{HIDDEN} hi.") == "Says hi."
     assert len(clean_prose("x" * 100_000)) == MAX_TEXT
 
@@ -134,13 +134,13 @@ def test_hints_make_a_tool_more_careful_and_never_less() -> None:
 
 @pytest.mark.parametrize("address", ["http://127.0.0.1:9/x.json", "file:///etc/hosts", "other.json"])
 def test_a_schema_that_points_elsewhere_is_refused(address: str) -> None:
-    with pytest.raises(UnsafeDefinition, match="points to another place"):
+    with pytest.raises(UnsafeDefinition, match="refers to another document"):
         clean_schema({"type": "object", "properties": {"a": {"$ref": address}}})
     named = {"type": "object", "properties": {"$ref": {"type": "string"}, "a": {"$ref": "#/properties/$ref"}}}
     assert clean_schema(named) == named
 
 
-def test_a_question_that_is_badly_put_or_hides_characters_asks_what_is_left() -> None:
+def test_a_question_that_is_malformed_or_hides_characters_asks_what_is_left() -> None:
     broken: Any = {
         "required": [{"a": 1}, "b"],
         "properties": {

@@ -1,4 +1,4 @@
-"""What an entry says about its login, and what is wrong with it."""
+"""The `oauth` table of an entry, and its errors."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def test_an_entry_of_claude_is_read_as_it_stands() -> None:
         ({"scopes": [1]}, "oauth.scopes` must be a list of texts"),
         ({"grant": "password"}, "oauth.grant` must be one of code"),
         ({"tokenEndpointAuthMethod": "magic"}, "must be one of none"),
-        ({"clientMetadataUrl": "http://a.example/c.json"}, "an address with https"),
+        ({"clientMetadataUrl": "http://a.example/c.json"}, "an https address"),
         ({"grant": "client_credentials", "clientId": "a", "clientSecret": "b"}, "oauth.issuer` is missing"),
         ({"grant": "client_credentials", "clientId": "a", "issuer": "i"}, "clientSecret` or `privateKey"),
         ({"grant": "jwt_bearer", "clientId": "a", "issuer": "i"}, "assertion` or `assertionFile"),
@@ -35,7 +35,7 @@ def test_an_entry_of_claude_is_read_as_it_stands() -> None:
                 "idpClientId": "c",
                 "idpTokenEndpoint": "http://idp.example/token",
             },
-            "oauth.idpTokenEndpoint` must be an address with https",
+            "oauth.idpTokenEndpoint` must be an https address",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""The person of a login, at a terminal and at a session."""
+"""Login prompts at a terminal and in a session."""
 
 import asyncio
 import io
@@ -43,7 +43,7 @@ async def test_a_browser_opens_only_after_a_yes(monkeypatch: pytest.MonkeyPatch)
 
 
 async def test_what_is_no_web_page_is_never_opened() -> None:
-    with pytest.raises(oauth.LoginFailed, match="no web page"):
+    with pytest.raises(oauth.LoginFailed, match="not a web page"):
         await open_page("file:///etc/passwd")
 
 
