@@ -70,7 +70,7 @@ async def resolutions(served: SharedSession) -> list[str]:
     """Who answered what was asked."""
     channel = await served.channel()
     assert isinstance(channel, AgentSession)
-    return [one.event.by for one in channel.host.log.durable() if isinstance(one.event, ApprovalResolved)]
+    return [one.event.by for one in channel.services.log.durable() if isinstance(one.event, ApprovalResolved)]
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -202,7 +202,7 @@ async def test_the_servers_of_the_person_are_not_started(project: Path, home: Pa
     async with serving(project, options=replace(options, connects=connects)) as (_, served):
         channel = await served.channel()
         assert isinstance(channel, AgentSession)
-        assert [row.name for row in channel.host.connections.rows()] == (["cockpit"] if connects else [])
+        assert [row.name for row in channel.services.connections.rows()] == (["cockpit"] if connects else [])
 
 
 async def test_a_rule_of_the_person_allows_without_asking(project: Path) -> None:

@@ -69,7 +69,7 @@ class _GuardRun:
 
 def has_guards(agent: Agent, point: Point) -> bool:
     """Whether anybody looks at this point."""
-    return any(guard.point == point for guard in agent.host.catalog.all(Guard))
+    return any(guard.point == point for guard in agent.services.catalog.all(Guard))
 
 
 async def run_guards(
@@ -77,19 +77,19 @@ async def run_guards(
 ) -> GuardOutcome:
     """Put `guarded` before every guard of its point (or before `guards`). A guard that halts ends the
     turn of `agent`."""
-    host = agent.host
-    everybody = host.catalog.all(Guard) if guards is None else guards
+    services = agent.services
+    everybody = services.catalog.all(Guard) if guards is None else guards
     asked = tuple(guard for guard in everybody if guard.point == guarded.point)
     if not asked:
         return GuardOutcome(guarded)
     role = agent.role.name if agent.role is not None else ""
-    guarded = replace(guarded, role=role, transcript=f"{host.state}.jsonl")
+    guarded = replace(guarded, role=role, transcript=f"{services.storage}.jsonl")
 
     def warn(text: str) -> None:
-        host.log.emit(Warned(text), agent.path, call)
+        services.log.emit(Warned(text), agent.path, call)
 
     def context(guard: Guard) -> Context:
-        return build_context(agent, host.catalog.owner(Guard, guard.name))
+        return build_context(agent, services.catalog.owner(Guard, guard.name))
 
     passed = await run_guard_list(asked, guarded, context, warn)
     agent.halt = agent.halt or passed.halt
@@ -202,7 +202,7 @@ class SessionGuards:
     def begin(self, source: str) -> None:
         """The session begins, or goes on (`resume`). Asked again after a reload, those guards are told
         that are new."""
-        everybody = self.main.host.catalog.all(Guard)
+        everybody = self.main.services.catalog.all(Guard)
         fresh = tuple(
             one for one in everybody if one.point == "session_start" and one.name not in self._begun
         )
@@ -211,7 +211,7 @@ class SessionGuards:
         self._begun |= {one.name for one in fresh}
         self._beginning = asyncio.create_task(self._begin(source, fresh, self._beginning))
 
-    async def begun(self) -> tuple[str, ...]:
+    async def start_texts(self) -> tuple[str, ...]:
         """What the guards of the beginning add, each text once. Waits for them."""
         if self._beginning is not None:
             await asyncio.shield(self._beginning)
@@ -225,7 +225,7 @@ class SessionGuards:
             self._is_idle(isinstance(event, TurnFinished))
         if not isinstance(event, ApprovalRequested | QuestionAsked):
             return
-        if self.main.host.approvals.someone and has_guards(self.main, "notification"):
+        if self.main.services.approvals.can_ask and has_guards(self.main, "notification"):
             self._tell(self._notify(*_notification(event)))
 
     async def end(self, reason: str) -> None:
@@ -245,7 +245,7 @@ class SessionGuards:
     ) -> None:
         if before is not None:
             await before
-        guarded = Guarded("session_start", facts={"source": source, "model": self.main.host.model})
+        guarded = Guarded("session_start", facts={"source": source, "model": self.main.state.model})
         passed = await run_guards(self.main, guarded, fresh)
         self._added += passed.added
 
@@ -259,7 +259,7 @@ class SessionGuards:
         if self._idling is not None:
             self._idling.cancel()
             self._idling = None
-        if idle and self.main.host.approvals.someone and has_guards(self.main, "notification"):
+        if idle and self.main.services.approvals.can_ask and has_guards(self.main, "notification"):
             loop = asyncio.get_running_loop()
             self._idling = loop.call_later(self.idle_seconds, self._waits)
 

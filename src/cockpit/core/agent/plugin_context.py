@@ -16,8 +16,8 @@ from cockpit.core.agent.agent import Agent
 from cockpit.core.agent.hidden_files import hide_files, hiding_rule
 from cockpit.core.agent.models import ModelChoice, RequestContext, model_candidates, request_answer
 from cockpit.core.agent.worktrees import AgentWorktrees, relocate_event
+from cockpit.core.transcript.log import new_id
 from cockpit.core.transcript.transcript import AnswerDraft
-from cockpit.errors import CockpitError
 from cockpit.plugin.context import (
     Context,
     FormAnswer,
@@ -37,7 +37,7 @@ from cockpit.plugin.values import Skill
 from cockpit.plugin.workspace import Launch, Worktrees
 from cockpit.protocol.events import Event, FormField, PlanChanged, QuestionAsked
 from cockpit.protocol.messages import Json, Mode, ToolResult, Usage
-from cockpit.protocol.queries import Query, Refused, Reply
+from cockpit.protocol.queries import Query, Reply
 from cockpit.settings.file_io import write_atomically
 
 
@@ -92,13 +92,13 @@ async def end_jobs(agent: Agent) -> None:
 
 def build_context(agent: Agent, plugin: str = "", running: RunningCall | None = None) -> Context:
     """The context of a function of `plugin` that works for `agent`: what rules deny to read, it cannot."""
-    host = agent.host
+    services = agent.services
     session: SessionView = AgentSessionView(agent, running.call.id if running else "", plugin)
     models: Models = BudgetedModels(agent)
-    table = cast("dict[str, Json]", host.settings.table(f"plugins.{plugin}"))
+    table = cast("dict[str, Json]", services.settings.table(f"plugins.{plugin}"))
     workspace = track_jobs(agent, agent.workspace)
     context = Context(workspace, agent.navigator, session, agent.agents, models, table, running)
-    context = replace(context, connections=host.connections)
+    context = replace(context, connections=services.connections)
     return hide_files(context, hiding_rule(agent.all_rules(), agent.root))
 
 
@@ -112,7 +112,7 @@ class AgentSessionView:
 
     @property
     def id(self) -> str:
-        return self._agent.host.session
+        return self._agent.services.session
 
     @property
     def root(self) -> str:
@@ -128,11 +128,11 @@ class AgentSessionView:
 
     @property
     def trusted(self) -> bool:
-        return self._agent.host.trusted
+        return self._agent.state.trusted
 
     @property
     def results(self) -> Results:
-        return self._agent.host.results
+        return self._agent.services.results
 
     @property
     def toolbox(self) -> ToolboxView:
@@ -147,49 +147,45 @@ class AgentSessionView:
         return AgentWorktrees(self._agent)
 
     def store(self, scope: Literal["user", "project", "session"]) -> Store:
-        host = self._agent.host
+        services = self._agent.services
         match scope:
             case "user":
                 folder = paths.state() / "plugins" / self._plugin / "user"
             case "project":
-                digest = hashlib.sha256(host.root.encode("utf-8", "replace")).hexdigest()[:16]
+                digest = hashlib.sha256(services.root.encode("utf-8", "replace")).hexdigest()[:16]
                 folder = paths.state() / "plugins" / self._plugin / digest
             case "session":
-                folder = Path(host.state) / "plugins" / self._plugin
+                folder = Path(services.storage) / "plugins" / self._plugin
         return JsonStore(folder)
 
     def emit(self, event: Event) -> None:
-        self._agent.host.log.emit(relocate_event(self._agent, event), self._agent.path, self._call)
+        self._agent.services.log.emit(relocate_event(self._agent, event), self._agent.path, self._call)
 
     def export(self, variables: Mapping[str, str]) -> None:
-        self._agent.host.variables.update(variables)
+        self._agent.state.export(variables)
 
     async def ask_user(self, question: str, options: tuple[str, ...] = ()) -> str:
         # Beside a call it is not the model that asks.
         source = "" if self._call else self._plugin
-        approvals, asked = self._agent.host.approvals, QuestionAsked("", question, options, source=source)
-        return (await approvals.question(asked, self._agent.path, self._call)).text
+        approvals, asked = self._agent.services.approvals, QuestionAsked("", question, options, source=source)
+        return (await approvals.ask_question(asked, self._agent.path, self._call)).text
 
     async def ask_form(
         self, question: str, fields: tuple[FormField, ...] = (), *, source: str = "", url: str = ""
     ) -> FormAnswer:
-        approvals = self._agent.host.approvals
+        approvals = self._agent.services.approvals
         asked = QuestionAsked("", question, fields=fields, url=url, source=source)
-        answer = await approvals.question(asked, self._agent.path, self._call)
+        answer = await approvals.ask_question(asked, self._agent.path, self._call)
         return FormAnswer(answer.action, answer.values if answer.action == "accept" else {})
 
     async def call_tool(self, name: str, arguments: Mapping[str, Json]) -> ToolResult:
-        call = self._agent.host.call_tool
-        if call is None:
-            raise CockpitError("this session runs no tools for plugins")
-        return await call(self._agent, name, arguments, self._call)
+        return await self._agent.services.call_tool(self._agent, name, arguments, self._call)
 
     def skills(self) -> tuple[Skill, ...]:
-        return tuple(sorted(self._agent.host.catalog.all(Skill), key=lambda one: one.name))
+        return tuple(sorted(self._agent.services.catalog.all(Skill), key=lambda one: one.name))
 
     async def ask(self, query: Query) -> Reply:
-        answer = self._agent.host.answer
-        return Refused("this session answers no queries") if answer is None else await answer(query)
+        return await self._agent.services.answer_query(query)
 
 
 class AgentPlans:
@@ -200,13 +196,13 @@ class AgentPlans:
 
     @property
     def now(self) -> PlanChanged:
-        return self._agent.host.plan
+        return self._agent.state.plan
 
     def past(self) -> tuple[PlanChanged, ...]:
-        return plan_mode.decided_plans(self._agent.host)
+        return plan_mode.decided_plans(self._agent)
 
     def enter(self, reason: str) -> None:
-        plan_mode.enter_plan_mode(self._agent, reason)
+        plan_mode.enter_plan_mode(self._agent)
 
     async def propose(self, plan: PlanChanged, call: str) -> PlanApproved:
         return await plan_mode.propose_plan(self._agent, call, plan)
@@ -248,10 +244,10 @@ class BudgetedModels:
     async def complete(
         self, tier: Literal["fast", "default", "medium", "strong"], request: ModelRequest
     ) -> Completed:
-        agent, host = self._agent, self._agent.host
+        agent, services, state = self._agent, self._agent.services, self._agent.state
         agent.budget.check()
         name = "" if tier == "default" else tier
-        choices = model_candidates(host.catalog, host.settings, name or agent.model or host.model)
+        choices = model_candidates(services.catalog, services.settings, name or agent.model or state.model)
         spent: list[Usage] = []
 
         def spend(usage: Usage) -> None:
@@ -259,10 +255,10 @@ class BudgetedModels:
             agent.spend(usage)
 
         def build(choice: ModelChoice) -> ModelRequest:
-            return replace(request, model=choice.id, root=host.root)
+            return replace(request, model=choice.id, root=services.root)
 
         quiet = NullLog()
-        streaming = RequestContext(quiet, agent.path, host.breaker, spend, host.new_id)
+        streaming = RequestContext(quiet, agent.path, services.breaker, spend, new_id)
         message = await request_answer(choices, build, streaming)
         return Completed(message.text, sum(spent, Usage()), message.model)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from cockpit.core.agent.agent import Agent, Host
+from cockpit.core.agent.agent import Agent
 from cockpit.core.agent.guards import run_guards
 from cockpit.core.permission.approvals import (
     ApprovalAnswer,
@@ -23,6 +23,7 @@ from cockpit.core.permission.approvals import (
 )
 from cockpit.core.permission.rules import CallFacts, parse_rule
 from cockpit.core.permission.verdicts import SENDING_CAPABILITIES, Circumstances, judge_call
+from cockpit.core.transcript.log import new_id
 from cockpit.plugin.context import Context
 from cockpit.plugin.safety import Decider, Guarded, Judged, Verdict
 from cockpit.plugin.tools import Preview, Tool
@@ -31,6 +32,7 @@ from cockpit.protocol.events import ApprovalRequested
 from cockpit.protocol.messages import Decision, Json, ToolCall
 from cockpit.protocol.queries import RefusalRow
 from cockpit.protocol.rows import ApprovalPart
+from cockpit.settings.files import add_user_word
 
 # Whatever else a verdict says: an answer to one of these holds for this one call.
 NEVER_REMEMBERED = frozenset(
@@ -81,20 +83,20 @@ def _deletes(preview: Preview) -> bool:
     return preview.changes is not None and any(one.change == "deleted" for one in preview.changes.files)
 
 
-def remember_answer(host: Host, request: ApprovalRequested, answer: ApprovalAnswer) -> None:
-    """Keep what a person answered, for this session or in their own settings for this folder."""
+def remember_answer(agent: Agent, request: ApprovalRequested, answer: ApprovalAnswer) -> None:
+    """Store the rules of an answer, for this session or in the user's settings for this folder."""
+    root = agent.services.root
     match answer.decision:
         case "allow_once" | "reject_once":
             return
         case "allow_session":
-            host.session_rules += [parse_rule("allow", text, "this session") for text in request.remembers]
+            agent.state.add_rules(parse_rule("allow", text, "this session") for text in request.remembers)
         case "allow_always" | "reject_always":
-            source = f"your settings for {Path(host.root).name}"
+            source = f"your settings for {Path(root).name}"
             for text in request.keeps:
                 rule = parse_rule("allow" if answer.decision == "allow_always" else "deny", text, source)
-                host.session_rules.append(rule)
-                if host.remember is not None:
-                    host.remember(rule)
+                agent.state.add_rules((rule,))
+                add_user_word(("projects", root, "permissions", rule.level), f"{rule.tool}({rule.pattern})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,7 @@ class PendingDecision:
     def record(self, outcome: str, approver: str = "", hunks: Mapping[str, object] | None = None) -> None:
         """Write it. Raises `AuditFailed`: then nothing may run."""
         launch = self.preview.launch if self.preview is not None else None
-        self.agent.host.audit.decided(
+        self.agent.services.audit.decided(
             self.agent.path,
             self.call,
             self.verdict,
@@ -173,14 +175,14 @@ async def permit_call(
     asked_by: str,
 ) -> Permission:
     """Whether `call` may run."""
-    host = agent.host
+    services, state = agent.services, agent.state
     judged = Judged(call, tool, preview, context)
     # What a command line does stands in it; what a change does is seen in its diff, by its asker too.
-    typed = asked_by == "person" and host.origin == "tui" and tool.kind == "execute"
-    deciders = host.catalog.all(Decider)
+    typed = asked_by == "person" and state.origin == "tui" and tool.kind == "execute"
+    deciders = services.catalog.all(Decider)
     isolation = await agent.workspace.processes.isolation()
     held = isolation.level == "full"
-    now = Circumstances(agent.mode, typed, held, host.has_read_outside, agent.is_planning)
+    now = Circumstances(agent.mode, typed, held, state.has_read_outside, agent.is_planning)
     verdict = await verdict_for(agent, judged, deciders, now)
     if guard_asks and verdict.level == "allow":
         verdict = Verdict("ask", guard_asks, GUARD_ASK_RISK, may_remember=False, person_only=True)
@@ -201,16 +203,16 @@ async def permit_call(
     if said := await _run_permission_guards(agent, call, request):
         deciding.record("deny", "guard")
         return Permission(False, preview, f"refused by {said}")
-    answer = await host.approvals.ask(request, agent.path, call.id)
+    answer = await services.approvals.ask(request, agent.path, call.id)
     taken = _review_answer(preview, answer)
     hunks = hunks_for_audit(taken)
     if answer.is_allowed and taken is not None and (torn := _incomplete_text(taken, request.whole)):
         deciding.record("reject_once", answer.by, hunks)
         return Permission(False, preview, torn)
     deciding.record(answer.outcome, answer.by, hunks)
-    remember_answer(agent.host, request, answer)
+    remember_answer(agent, request, answer)
     if not answer.is_allowed:
-        return Permission(False, preview, _rejection_text(answer, verdict, host.approvals.someone))
+        return Permission(False, preview, _rejection_text(answer, verdict, services.approvals.can_ask))
     narrowed = await _narrow_preview(preview, taken, context)
     note = taken.told if taken is not None else ""
     return Permission(True, narrowed, note=note, seal=_seal(narrowed), sends=_sends(verdict))
@@ -241,8 +243,8 @@ def _with_profile(preview: Preview | None, verdict: Verdict, agent: Agent) -> Pr
         return preview
     inside = agent.workspace.is_inside(preview.launch.cwd)
     profile = (verdict.sandbox or "build") if inside else "none"
-    hosts = agent.host.settings.words("sandbox.hosts") if profile == "net" else ()
-    environment = tuple(sorted({**agent.host.variables, **dict(preview.launch.environment)}.items()))
+    hosts = agent.services.settings.words("sandbox.hosts") if profile == "net" else ()
+    environment = tuple(sorted({**agent.state.variables, **dict(preview.launch.environment)}.items()))
     launch = replace(preview.launch, profile=profile, hosts=hosts, environment=environment)
     return replace(preview, launch=launch)
 
@@ -275,17 +277,17 @@ def _approval_request(
         options = ("allow_once", "allow_session", "allow_always", "reject_once", "reject_always")
     title = preview.title if preview is not None else _call_title(tool, call)
     return ApprovalRequested(
-        id=agent.host.new_id(),
+        id=new_id(),
         agent=agent.path,
         tool=tool.name,
         title=title,
         reason=verdict.reason,
-        parts=_approval_parts(preview, call, verdict, collect_refusals(agent.host.log.durable())),
+        parts=_approval_parts(preview, call, verdict, collect_refusals(agent.services.log.durable())),
         destination=verdict.destination or (preview.destination if preview is not None else ""),
         risk=verdict.risk,
         shape=str(kept),
         options=options,
-        expires=agent.host.patience(),
+        expires=agent.services.approvals.timeout(agent.state.origin),
         note=_problems_note(preview),
         whole=preview is not None and preview.whole,
         remembers=kept.session,

@@ -46,13 +46,13 @@ async def run_with_checkpoint(
     agent: Agent, tool: Tool, call: ToolCall, permitted: Permission, run: Callable[[], Awaitable[Done]]
 ) -> Done:
     """`run` the call between two looks at the files, so that what it changes can be taken back."""
-    kept = agent.checkpoints
+    kept = agent.folder.checkpoints
     if kept is None or not await _may_write(agent, tool, call, permitted.preview):
         return await run()
-    log, preview = agent.host.log, permitted.preview
+    log, preview = agent.services.log, permitted.preview
     title = (preview.title if preview is not None else "") or tool.name
     facts = CheckpointCall(
-        agent.host.session, log.turn, agent.path, call.id, title[:MAX_TITLE_LENGTH], time.time()
+        agent.services.session, log.turn, agent.path, call.id, title[:MAX_TITLE_LENGTH], time.time()
     )
 
     def say(text: str, hint: str) -> None:
@@ -68,8 +68,8 @@ async def run_with_checkpoint(
 
 def warm_checkpoints(agent: Agent, tool: Tool) -> None:
     """A call was taken up that may write, or is a sign of more: look the files over beside it."""
-    if agent.checkpoints is not None and tool.kind not in READ_ONLY_KINDS:
-        agent.checkpoints.warm()
+    if agent.folder.checkpoints is not None and tool.kind not in READ_ONLY_KINDS:
+        agent.folder.checkpoints.warm()
 
 
 async def _may_write(agent: Agent, tool: Tool, call: ToolCall, preview: Preview | None) -> bool:
@@ -115,9 +115,9 @@ async def _rewind(agent: Agent, op: Rewind) -> None:
     said = tuple(f"{path}: {reason}" for path, reason in left)
     files = len(restored.paths)
     event = replace(asked, id=op.id, files=files, kept=persons, left=said)
-    agent.host.log.emit(event)
+    agent.services.log.emit(event)
     if event.what != "files":
-        agent.context_tokens = 0
+        agent.window_use.reported = 0
 
 
 def past_turns(envelopes: tuple[Envelope, ...]) -> tuple[PastTurn, ...]:
@@ -132,7 +132,7 @@ def past_turns(envelopes: tuple[Envelope, ...]) -> tuple[PastTurn, ...]:
 def active_rewinds(agent: Agent) -> dict[str, Rewound]:
     """The rewinds that nobody has undone, by id."""
     found: dict[str, Rewound] = {}
-    for envelope in agent.host.log.durable():
+    for envelope in agent.services.log.durable():
         if isinstance(event := envelope.event, Rewound):
             if event.undoes:
                 found.pop(event.undoes, None)
@@ -143,8 +143,8 @@ def active_rewinds(agent: Agent) -> dict[str, Rewound]:
 
 def rewound_turns(agent: Agent, part: str) -> set[str]:
     """The turns of which the `files` (or the `conversation`) were rewound and are so still."""
-    order = past_turns(agent.host.log.durable())
-    seqs = {one.event.id: one.seq for one in agent.host.log.durable() if isinstance(one.event, Rewound)}
+    order = past_turns(agent.services.log.durable())
+    seqs = {one.event.id: one.seq for one in agent.services.log.durable() if isinstance(one.event, Rewound)}
     gone: set[str] = set()
     for event in active_rewinds(agent).values():
         if event.what in (part, "both"):
@@ -161,13 +161,13 @@ def way_back_to(agent: Agent, turn: str) -> RewindPlan:
 
 
 def _agent_shadow(agent: Agent) -> CheckpointStore:
-    if agent.checkpoints is None:
+    if agent.folder.checkpoints is None:
         raise CockpitError("this session keeps no checkpoints", "git can take files back")
-    return agent.checkpoints.shadow
+    return agent.folder.checkpoints.store
 
 
 def _rewind_event(agent: Agent, op: Rewind) -> Rewound:
-    for turn in past_turns(agent.host.log.durable()):
+    for turn in past_turns(agent.services.log.durable()):
         if turn.id == op.turn:
             return Rewound(op.id, turn.id, op.what, turn.seq, prompt=turn.prompt)
     raise CockpitError(f"there is no turn {op.turn} in this session", "/rewind lists them")
@@ -183,12 +183,12 @@ def _undo_event(agent: Agent, id: str) -> Rewound:
 
 
 def _plan_way(shadow: CheckpointStore, agent: Agent, asked: Rewound) -> RewindPlan:
-    records = shadow.records(agent.host.session)
+    records = shadow.records(agent.services.session)
     if asked.undoes:
         chosen = [one for one in records if one.kind == "rewind" and one.call.call == asked.undoes]
     else:
         gone = rewound_turns(agent, "files")
-        order = past_turns(agent.host.log.durable())
+        order = past_turns(agent.services.log.durable())
         wanted = {one.id for one in order if one.seq >= asked.from_seq} - gone
         chosen = [one for one in records if one.kind == "call" and one.call.turn in wanted]
     return plan_rewind(chosen, shadow.now)
@@ -199,7 +199,7 @@ def _record_rewind(
 ) -> None:
     """A rewind is a step like any other: what it changed is kept, so that it can be undone."""
     now = time.time()
-    call = CheckpointCall(agent.host.session, "", agent.path, id, "rewind", now)
+    call = CheckpointCall(agent.services.session, "", agent.path, id, "rewind", now)
     delta = TreeDelta(rewound_files(way, restored.paths), restored.made, restored.removed)
     shadow.rewound(CallRecord("rewind", call, now, delta, undoes=asked.undoes))
 
@@ -209,4 +209,4 @@ async def _announce_files(agent: Agent, restored: RestoreResult) -> None:
     diffs = await asyncio.to_thread(lambda: [make_diff(change) for change in restored.changes])
     for change, diff in zip(restored.changes, diffs, strict=True):
         agent.navigator.changed(change.path, change.before, ())
-        agent.host.log.emit(FileChanged(change.path, change.change, diff.added, diff.removed))
+        agent.services.log.emit(FileChanged(change.path, change.change, diff.added, diff.removed))

@@ -24,8 +24,9 @@ from cockpit.core.agent.plugin_context import build_context
 from cockpit.core.agent.turn_limits import LimitReached, LoopGuard
 from cockpit.core.calls.call_permission import Permission, permit_call
 from cockpit.core.calls.rewind import run_with_checkpoint, warm_checkpoints
-from cockpit.core.permission import verdicts
+from cockpit.core.permission.verdicts import MCP_PREFIX, MCP_START_SECONDS, is_outside_text
 from cockpit.core.plugins.toolbox import check_arguments
+from cockpit.core.transcript.log import new_id
 from cockpit.core.transcript.session_store import cap_output
 from cockpit.errors import CockpitError
 from cockpit.plugin.context import Context, PlanRefused, RunningCall
@@ -40,23 +41,19 @@ from cockpit.safety.audit_log import AuditFailed
 
 def render_result(agent: Agent, tool: Tool, call: ToolCall, result: ToolResult) -> tuple[Block, ...]:
     """The blocks of the tool's renderer; the result's own where there is none, or it fails."""
-    renderer = agent.host.catalog.get(Renderer, tool.name)
+    renderer = agent.services.catalog.get(Renderer, tool.name)
     if renderer is None:
         return result.blocks
     try:
         return renderer.render(call, result)
     # Foreign code: a renderer that raises leaves the tool's own blocks.
     except (Exception, SystemExit) as error:
-        agent.host.log.emit(Warned(f"the renderer of {tool.name} failed: {error}"), agent.path, call.id)
+        agent.services.log.emit(Warned(f"the renderer of {tool.name} failed: {error}"), agent.path, call.id)
         return result.blocks
 
 
 FinishCall = Callable[[ToolResult], None]
 MAX_NAVIGATED_FILES = 8
-FOREIGN = "mcp__"
-# What brings back what other people's servers say.
-OUTSIDE = (FOREIGN, "list_mcp_", "read_mcp_")
-STARTING = 15.0
 CANCELLED_TEXT = "cancelled by the person; what it had done by then stays done"
 
 
@@ -70,12 +67,12 @@ async def run_calls(agent: Agent, calls: tuple[ToolCall, ...], guard: LoopGuard)
             return
         results.append(result)
         audit_end(agent, result)
-        agent.host.log.emit(ToolCallFinished(result), agent.path, result.call)
+        agent.services.log.emit(ToolCallFinished(result), agent.path, result.call)
 
     try:
         for batch in _group_calls(agent, calls):
             await _run_batch(agent, batch, guard, finish)
-            await agent.host.log.sync()
+            await agent.services.log.sync()
     finally:
         for call in tuple(open_calls.values()):
             finish(ToolResult(call.id, call.name, "cancelled", CANCELLED_TEXT))
@@ -85,13 +82,13 @@ async def run_calls(agent: Agent, calls: tuple[ToolCall, ...], guard: LoopGuard)
 def audit_end(agent: Agent, result: ToolResult) -> None:
     """The end of a call in the audit. What ran has run: where that cannot be written it is said, and the
     next call, whose decision cannot be written either, will not run."""
-    host = agent.host
+    services = agent.services
     try:
-        host.audit.finished(agent.path, result)
+        services.audit.finished(agent.path, result)
     except AuditFailed as error:
-        host.log.emit(Warned(error.message, error.hint, "audit"), agent.path, result.call)
+        services.log.emit(Warned(error.message, error.hint, "audit"), agent.path, result.call)
         return
-    host.log.anchor(host.audit.head)
+    services.log.anchor(services.audit.head)
 
 
 async def _run_batch(agent: Agent, batch: list[ToolCall], guard: LoopGuard, finish: FinishCall) -> None:
@@ -135,15 +132,15 @@ def _is_concurrent(tool: Tool, arguments: Arguments) -> bool:
 async def run_call(agent: Agent, call: ToolCall, guard: LoopGuard, asked_by: AskedBy = "model") -> ToolResult:
     """One call through the whole order. Raises nothing but cancellation."""
     started = time.monotonic()
-    found = await verdicts.find_tool(agent, call)
+    found = await _find_tool(agent, call)
     if found is None or call.problem:
-        agent.host.log.emit(ToolCallStarted(call, "other", call.name, asked_by), agent.path, call.id)
+        agent.services.log.emit(ToolCallStarted(call, "other", call.name, asked_by), agent.path, call.id)
         if found is not None:
             guard.misread(found[0].name, call.problem)
         return _result(call, "error", call.problem) if call.problem else _unknown_tool(agent, call)
     tool, arguments = found
     call = replace(call, name=tool.name, arguments=arguments)
-    agent.host.log.emit(
+    agent.services.log.emit(
         ToolCallStarted(call, tool.kind, _call_title(tool, call), asked_by), agent.path, call.id
     )
     warm_checkpoints(agent, tool)
@@ -157,7 +154,7 @@ async def run_call(agent: Agent, call: ToolCall, guard: LoopGuard, asked_by: Ask
     except LimitReached as error:
         result = _result(call, "error", f"not run: {error.message}")
     except AuditFailed as error:
-        agent.host.log.emit(Warned(error.message, error.hint, "audit"), agent.path, call.id)
+        agent.services.log.emit(Warned(error.message, error.hint, "audit"), agent.path, call.id)
         result = _result(call, "error", f"not run: {error}")
     except CockpitError as error:
         result = _result(call, "error", str(error))
@@ -166,7 +163,7 @@ async def run_call(agent: Agent, call: ToolCall, guard: LoopGuard, asked_by: Ask
     # Foreign code: whatever a tool raises (also `sys.exit`) is a result; the traceback goes to the log.
     except (Exception, SystemExit) as error:
         text = f"{tool.name} failed: {type(error).__name__}: {error}"
-        agent.host.log.emit(Warned(text, traceback.format_exc(limit=-6), tool.name), agent.path, call.id)
+        agent.services.log.emit(Warned(text, traceback.format_exc(limit=-6), tool.name), agent.path, call.id)
         result = _result(call, "error", text)
     result = replace(result, seconds=round(time.monotonic() - started, 3))
     return await _run_failure_guards(agent, call, result) if result.outcome == "error" else result
@@ -183,7 +180,7 @@ async def _run_checked(
     agent: Agent, tool: Tool, call: ToolCall, guard: LoopGuard, asked_by: AskedBy
 ) -> ToolResult:
     running = RunningCall(call, None, _progress_reporter(agent, call))
-    context = build_context(agent, agent.host.catalog.owner(Tool, tool.name), running)
+    context = build_context(agent, agent.services.catalog.owner(Tool, tool.name), running)
     if agent.halt and asked_by != "person":
         return _result(call, "denied", f"not run: the turn was ended by {agent.halt}")
     guarded = Guarded("tool_call", call=call, tool=tool.name, facts={"asked_by": asked_by})
@@ -211,7 +208,7 @@ async def _run_checked(
     run = partial(_run_tool, agent, tool, call, permitted, context)
     # What a person runs is the person's own: no rewind takes it back.
     ran = await (run_with_checkpoint(agent, tool, call, permitted, run) if asked_by != "person" else run())
-    done = agent.host.redactor.done(ran, tool.kind, call.id)
+    done = agent.services.redactor.done(ran, tool.kind, call.id)
     done = _append_notes(done, (*passed.added, *((permitted.note,) if permitted.note else ())))
     return await _finish_result(agent, tool, call, done, permitted, guard)
 
@@ -222,11 +219,11 @@ async def _run_tool(
     """The tool's own function. Its decision is on disk first, and its mark when it can change something: both
     are waited for at once, as each of them is a disk's time."""
     if tool.is_concurrent(call.arguments):
-        await agent.host.audit.sync()
+        await agent.services.audit.sync()
     else:
-        agent.host.log.mark(call.id)
-        await asyncio.gather(agent.host.audit.sync(), agent.host.log.sync())
-    reads = agent.reads
+        agent.services.log.mark(call.id)
+        await asyncio.gather(agent.services.audit.sync(), agent.services.log.sync())
+    reads = agent.folder.reads
     stamp = await reads.stamp(tool, permitted.preview, context)
     if (kept := reads.find(call, stamp)) is not None:
         return kept
@@ -235,7 +232,7 @@ async def _run_tool(
     running = RunningCall(call, permitted.preview, _progress_reporter(agent, call), permitted.seal)
     async with asyncio.timeout(seconds):
         done = await tool.run(call.arguments, replace(context, call=running))
-    reads.keep(call, stamp, done)
+    reads.store(call, stamp, done)
     _notify_navigator(tool, permitted.preview, context)
     return done
 
@@ -243,7 +240,7 @@ async def _run_tool(
 def _marker_problem(agent: Agent, preview: Preview | None) -> str:
     """Why these changes must not be written: they would put our own marker where a secret stands."""
     changes = preview.changes if preview is not None else None
-    path = agent.host.redactor.spoilt(changes) if changes is not None else ""
+    path = agent.services.redactor.spoilt(changes) if changes is not None else ""
     if not path:
         return ""
     return (
@@ -270,8 +267,8 @@ def _touched_files(tool: Tool, preview: Preview | None, root: str) -> tuple[str,
 async def _finish_result(
     agent: Agent, tool: Tool, call: ToolCall, done: Done, permitted: Permission, guard: LoopGuard
 ) -> ToolResult:
-    host = agent.host
-    text, handle = cap_output(done.text, tool.cap, agent.window(), host.results)
+    services = agent.services
+    text, handle = cap_output(done.text, tool.cap, agent.window(), services.results)
     paths: list[Json] = [*_touched_files(tool, permitted.preview, agent.root)]
     facts: dict[str, Json] = {"is_error": done.is_error, "paths": paths}
     guarded = Guarded("tool_result", text, call, tool.name, facts=facts)
@@ -280,8 +277,8 @@ async def _finish_result(
     if passed.refusal:
         return _result(call, "denied", f"the result is held back by {passed.refusal}")
     outcome: Outcome = "error" if done.is_error else "ok"
-    if verdicts.is_outside_text(tool, permitted.sends):
-        host.has_read_outside = True
+    if is_outside_text(tool, permitted.sends):
+        agent.state.record_outside_text()
     result = ToolResult(call.id, tool.name, outcome, text, done.blocks, handle, isolation=done.isolation)
     return replace(result, blocks=render_result(agent, tool, call, result))
 
@@ -312,7 +309,7 @@ def _result(call: ToolCall, outcome: Outcome, text: str) -> ToolResult:
 
 def _progress_reporter(agent: Agent, call: ToolCall) -> Callable[[str], None]:
     def progress(text: str) -> None:
-        agent.host.log.emit(ToolCallProgressed(call.id, text), agent.path, call.id)
+        agent.services.log.emit(ToolCallProgressed(call.id, text), agent.path, call.id)
 
     return progress
 
@@ -333,11 +330,20 @@ async def call_tool_for_plugin(
         raise CockpitError(
             f"{name} was not run: calls make calls more than {MAX_CALL_DEPTH} deep", "call it yourself"
         )
-    call = ToolCall(f"{within or 'plugin'}{NESTED_CALL_SIGN}{agent.host.new_id()}", name, dict(arguments))
+    call = ToolCall(f"{within or 'plugin'}{NESTED_CALL_SIGN}{new_id()}", name, dict(arguments))
     result = ToolResult(call.id, call.name, "cancelled", "cancelled by the person")
     try:
         result = await run_call(agent, call, LoopGuard(False), "plugin")
     finally:
         audit_end(agent, result)
-        agent.host.log.emit(ToolCallFinished(result), agent.path, call.id)
+        agent.services.log.emit(ToolCallFinished(result), agent.path, call.id)
     return result
+
+
+async def _find_tool(agent: Agent, call: ToolCall) -> tuple[Tool, Arguments] | None:
+    """The tool of a call. An MCP server that still starts is waited for."""
+    found = agent.toolbox.find(call.name, call.arguments)
+    if found is None and call.name.startswith(MCP_PREFIX):
+        await agent.services.connections.settled(MCP_START_SECONDS)
+        found = agent.toolbox.find(call.name, call.arguments)
+    return found

@@ -5,23 +5,24 @@ Approvals and questions that wait for a person. Knows nothing of tools or screen
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from cockpit.core.transcript.log import SessionLog
+from cockpit.core.transcript.log import SessionLog, new_id
 from cockpit.plugin.changes import ChangeSet, FileChange
 from cockpit.plugin.context import UserUnavailable
 from cockpit.protocol.content import Diff, Hunk, new_text
 from cockpit.protocol.events import ApprovalRequested, ApprovalResolved, Envelope, QuestionAsked, Warned
 from cockpit.protocol.messages import Decision
-from cockpit.protocol.ops import Answer, Decide
+from cockpit.protocol.ops import Answer, Decide, DecidePlan
 from cockpit.protocol.queries import RefusalRow
 from cockpit.protocol.rows import ApprovalPart, HunkEdit, HunkRow
 from cockpit.workspace.files.changes import apply_hunks, make_diff, make_file_change
 
 MAX_SHOWN_HUNKS = 12
 MAX_SHOWN_LINES = 24
+UNATTENDED_SECONDS = 300.0
 REDACTION_MARK = "[redacted"
 
 
@@ -270,6 +271,7 @@ class ApprovalAnswer:
     parts: tuple[str, ...] = ()
     by: DecidedBy = "person"
     edits: tuple[HunkEdit, ...] = ()
+    plan: DecidePlan | None = None
 
     @property
     def is_allowed(self) -> bool:
@@ -284,23 +286,25 @@ class ApprovalAnswer:
 
 @dataclass(slots=True)
 class Approvals:
-    """What waits in one session. `someone` says whether a person can be asked at all."""
+    """The approvals and questions of one session that wait for the user.
+
+    `can_ask` says whether a user can be asked at all; `seconds` is the time to answer, 0 for no limit.
+    """
 
     log: SessionLog
-    new_id: Callable[[], str]
-    someone: bool
+    can_ask: bool
     seconds: float = 0.0
-    _approvals: dict[str, "asyncio.Future[ApprovalAnswer]"] = field(default_factory=dict)
-    _asked: dict[str, ApprovalRequested] = field(default_factory=dict)
+    _answers: dict[str, "asyncio.Future[ApprovalAnswer]"] = field(default_factory=dict)
+    _requests: dict[str, ApprovalRequested] = field(default_factory=dict)
     _questions: dict[str, "asyncio.Future[Answer]"] = field(default_factory=dict)
 
     async def ask(self, request: ApprovalRequested, agent: str, call: str) -> ApprovalAnswer:
-        """Put `request` to a person and wait. Nobody there, or too late, is a rejection."""
+        """Ask the user and wait. Nobody there, or no answer in time, is a rejection."""
         future: asyncio.Future[ApprovalAnswer] = asyncio.get_running_loop().create_future()
-        self._approvals[request.id], self._asked[request.id] = future, request
+        self._answers[request.id], self._requests[request.id] = future, request
         self.log.emit(request, agent, call)
         try:
-            if not self.someone:
+            if not self.can_ask:
                 return self._resolve(request.id, ApprovalAnswer("reject_once"), "nobody", agent, call)
             async with asyncio.timeout(request.expires or None):
                 answer = await future
@@ -311,54 +315,62 @@ class Approvals:
             self._resolve(request.id, ApprovalAnswer("reject_once"), "closed", agent, call)
             raise
         finally:
-            self._approvals.pop(request.id, None)
-            self._asked.pop(request.id, None)
+            self._answers.pop(request.id, None)
+            self._requests.pop(request.id, None)
 
-    def decide(self, op: Decide) -> None:
-        """A person's answer. One that nothing waits for, or that a schedule gives, is said, not obeyed."""
+    def timeout(self, origin: str) -> float:
+        """Seconds until an unanswered approval is a rejection; 0 for no limit."""
+        unattended = origin.startswith(("schedule:", "channel:"))
+        return self.seconds or (UNATTENDED_SECONDS if unattended else 0.0)
+
+    def decide(self, op: Decide, plan: DecidePlan | None = None) -> None:
+        """Take the user's answer; `plan` holds their decision on a plan. An answer that nothing waits
+        for, or that a schedule gives, is reported and ignored."""
         if op.origin.startswith("schedule:"):
-            self.log.emit(Warned("a schedule cannot answer an approval", "only a person can"))
+            self.log.emit(Warned("a schedule cannot answer an approval", "only the user can"))
             return
-        future = self._approvals.get(op.request)
+        future = self._answers.get(op.request)
         if future is None or future.done():
             self.log.emit(Warned(f"nothing waits for an answer to {op.request or 'that'} any more"))
             return
         if op.by == "nobody":
             future.set_result(ApprovalAnswer("reject_once", op.note, by="nobody"))
             return
-        if op.decision not in self._asked[op.request].options:
+        if op.decision not in self._requests[op.request].options:
             self.log.emit(Warned(f"{op.decision} is not offered here", "choose one of the answers shown"))
             return
-        asked = self._asked[op.request]
-        known = {name for part in asked.parts for name in part_names(part)}
+        request = self._requests[op.request]
+        known = {name for part in request.parts for name in part_names(part)}
         parts = tuple(part for part in op.parts if part in known)
         if op.parts and not parts:
             self.log.emit(Warned("none of the named parts is in the request", "choose one that is shown"))
             return
-        can_edit = {row.id for part in asked.parts for row in part.hunks if row.can_edit}
-        if strange := [edit.hunk for edit in op.edits if edit.hunk not in can_edit]:
-            # What the person wrote must not be dropped in silence.
-            self.log.emit(Warned(f"{strange[0]} cannot be edited", "take it as it is, or refuse it"))
+        can_edit = {row.id for part in request.parts for row in part.hunks if row.can_edit}
+        if invalid := [edit.hunk for edit in op.edits if edit.hunk not in can_edit]:
+            # What the user wrote must not be dropped silently.
+            self.log.emit(Warned(f"{invalid[0]} cannot be edited", "take it as it is, or refuse it"))
             return
-        future.set_result(ApprovalAnswer(op.decision, op.note, parts, edits=op.edits))
+        future.set_result(ApprovalAnswer(op.decision, op.note, parts, edits=op.edits, plan=plan))
 
     def is_waiting(self, request: str) -> bool:
         """Whether `request` is still to be answered."""
-        future = self._approvals.get(request)
+        future = self._answers.get(request)
         return future is not None and not future.done()
 
-    async def question(self, asked: QuestionAsked, agent: str, call: str) -> Answer:
-        """A person's answer to `asked`, whose id is given here. Raises `NobodyThere`."""
-        if not self.someone:
-            raise UserUnavailable("nobody is there to answer", "go on with what is most likely and say so")
-        asked = replace(asked, id=self.new_id())
+    async def ask_question(self, question: QuestionAsked, agent: str, call: str) -> Answer:
+        """The user's answer to `question`, which gets its id here. Raises `UserUnavailable`."""
+        if not self.can_ask:
+            raise UserUnavailable(
+                "no user is there to answer", "continue with the most likely choice and say so"
+            )
+        question = replace(question, id=new_id())
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        self._questions[asked.id] = future
-        self.log.emit(asked, agent, call)
+        self._questions[question.id] = future
+        self.log.emit(question, agent, call)
         try:
             return await future
         finally:
-            self._questions.pop(asked.id, None)
+            self._questions.pop(question.id, None)
 
     def answer(self, op: Answer) -> None:
         future = self._questions.get(op.request)
@@ -370,6 +382,6 @@ class Approvals:
     def _resolve(
         self, id: str, answer: ApprovalAnswer, by: DecidedBy, agent: str, call: str
     ) -> ApprovalAnswer:
-        parts = split_hunks(self._asked[id], answer.decision, answer.parts, answer.edits)
+        parts = split_hunks(self._requests[id], answer.decision, answer.parts, answer.edits)
         self.log.emit(ApprovalResolved(id, answer.decision, by, answer.note, *parts), agent, call)
         return replace(answer, by=by)

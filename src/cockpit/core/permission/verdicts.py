@@ -1,45 +1,26 @@
-"""Calls of other people's tools (MCP): found when their server has started, and what they bring back is
-text of strangers.
+"""The verdict on a tool call: deciders first, then, for an ask only, permission rules and the mode.
 
-What becomes of a call: deciders, then (for an ask only) remembered rules, mode and who is there.
-
-Asks nobody: an `ask` that comes out of here goes to the approvals.
+Never asks the user: an `ask` returned from here goes to the approvals.
 """
 
 import asyncio
 from dataclasses import dataclass, replace
 
-from cockpit.core.agent.agent import Agent
 from cockpit.core.permission.rules import CallFacts, PermissionRule, RuleMatch, match_rules
 from cockpit.plugin.safety import Decider, Judged, Level, Verdict
-from cockpit.plugin.tools import Arguments, Tool
-from cockpit.protocol.messages import Mode, ToolCall
+from cockpit.plugin.tools import Tool
+from cockpit.protocol.messages import Mode
 
 MCP_PREFIX = "mcp__"
-# What brings back what other people's servers say.
+# The tools that return text of MCP servers.
 OUTSIDE_TOOLS = (MCP_PREFIX, "list_mcp_", "read_mcp_")
 MCP_START_SECONDS = 15.0
-# Whose resources a prompt names.
+# The mention that adds resources of MCP servers to a prompt.
 MCP_MENTION = "mcp"
 
 
-async def find_tool(agent: Agent, call: ToolCall) -> tuple[Tool, Arguments] | None:
-    """The tool of a call. Its server may still be starting; one that is dead is not waited for."""
-    known = agent.toolbox.find(call.name, call.arguments)
-    if known is None and call.name.startswith(MCP_PREFIX):
-        await agent.host.connections.settled(MCP_START_SECONDS)
-        known = agent.toolbox.find(call.name, call.arguments)
-    return known
-
-
-async def record_outside_text(agent: Agent) -> None:
-    """What a server's prompt says is about to be heard, once its server has started."""
-    await agent.host.connections.settled(MCP_START_SECONDS)
-    agent.host.has_read_outside = True
-
-
 def is_outside_text(tool: Tool, sends: bool) -> bool:
-    """Whether the result is text of strangers; `sends`: the call went over the network."""
+    """Whether a result holds text from outside. `sends`: the call went over the network."""
     return sends or tool.kind == "fetch" or tool.name.startswith(OUTSIDE_TOOLS)
 
 

@@ -10,8 +10,13 @@ from typing import assert_never, cast
 from cockpit.core.agent.agent import Agent
 from cockpit.core.agent.models import TIERS, ModelUnknown, choose_model
 from cockpit.core.agent.plugin_context import build_context
-from cockpit.core.permission import verdicts
-from cockpit.core.permission.verdicts import CHANGING_CAPABILITIES, HARMLESS_CAPABILITIES, READ_ONLY_KINDS
+from cockpit.core.permission.verdicts import (
+    CHANGING_CAPABILITIES,
+    HARMLESS_CAPABILITIES,
+    MCP_PREFIX,
+    MCP_START_SECONDS,
+    READ_ONLY_KINDS,
+)
 from cockpit.errors import CockpitError
 from cockpit.formats.substitution import TemplateValues, expand_template
 from cockpit.plugin.tools import Tool
@@ -41,20 +46,21 @@ async def run_command(agent: Agent, op: Invoke) -> AsPrompt | None:
     actions); its data holds the op's id under `op`. Returns the prompt a command makes.
     Raises `CockpitError` for an unknown command.
     """
-    host = agent.host
-    if op.action.startswith(verdicts.MCP_PREFIX):
-        await verdicts.record_outside_text(agent)
+    services = agent.services
+    if op.action.startswith(MCP_PREFIX):
+        await services.connections.settled(MCP_START_SECONDS)
+        agent.state.record_outside_text()
     command = _find_command(agent, op.action)
-    plugin = host.catalog.owner(Command, command.name)
+    plugin = services.catalog.owner(Command, command.name)
     text = str(op.arguments.get("text", ""))
     answer = await command.run(Invoked(text, op.arguments), build_context(agent, plugin))
     told: dict[str, Json] = {"op": op.id, "command": command.name}
     match answer:
         case Show(content, data):
-            host.log.emit(Noticed(plugin, "show", content, {**data, **told}))
+            services.log.emit(Noticed(plugin, "show", content, {**data, **told}))
         case Action(action, arguments):
             told |= {"action": action, "arguments": dict(arguments)}
-            host.log.emit(Noticed(plugin, "action", (Text(action),), told))
+            services.log.emit(Noticed(plugin, "action", (Text(action),), told))
         case AsPrompt():
             return replace(answer, model=_command_model(agent, answer.model))
     return None
@@ -63,13 +69,13 @@ async def run_command(agent: Agent, op: Invoke) -> AsPrompt | None:
 def _command_model(agent: Agent, name: str) -> str:
     """The model that a command's file names, "" where there is none of that name: that is said. A tier that
     nobody has set is the session's own model."""
-    host = agent.host
-    if not name or (name in TIERS and not host.settings.table("models.tiers").get(name)):
+    services = agent.services
+    if not name or (name in TIERS and not services.settings.table("models.tiers").get(name)):
         return ""
     try:
-        return choose_model(host.catalog, host.settings, name).name
+        return choose_model(services.catalog, services.settings, name).name
     except ModelUnknown as error:
-        host.log.emit(Warned(f"{error.message}: the session's model answers", error.hint))
+        services.log.emit(Warned(f"{error.message}: the session's model answers", error.hint))
         return ""
 
 
@@ -78,7 +84,7 @@ async def expand_prompt(agent: Agent, name: str, text: str) -> str:
     command = _find_command(agent, name)
     if command.hidden or command.origin is None:
         raise CockpitError(f"/{name} is no prompt", "prompts are the commands and skills of files")
-    plugin = agent.host.catalog.owner(Command, command.name)
+    plugin = agent.services.catalog.owner(Command, command.name)
     answer = await command.run(Invoked(text, {"text": text}), build_context(agent, plugin))
     if not isinstance(answer, AsPrompt):
         raise CockpitError(f"/{name} shows something instead of a prompt", "run it in the cockpit")
@@ -86,7 +92,7 @@ async def expand_prompt(agent: Agent, name: str, text: str) -> str:
 
 
 def _find_command(agent: Agent, name: str) -> Command:
-    commands = agent.host.catalog.all(Command)
+    commands = agent.services.catalog.all(Command)
     for command in commands:
         if name == command.name or name in command.aliases:
             return command
@@ -105,7 +111,7 @@ async def answer_offering(agent: Agent, query: CatalogQuery) -> CatalogReply:
         case Prompts():
             return PromptRows(_prompt_rows(agent))
         case Expand(name, text):
-            skill = agent.host.catalog.get(Skill, name)
+            skill = agent.services.catalog.get(Skill, name)
             if skill is not None and skill.for_person:
                 return Expanded(await asyncio.to_thread(_skill_text, skill, text))
             return Expanded(await expand_prompt(agent, name, text))
@@ -133,12 +139,12 @@ def _tool_row(agent: Agent, tool: Tool) -> ToolRow:
         cast("dict[str, Json]", dict(tool.parameters)),
         tuple(sorted(tool.capabilities)),
         looks,
-        agent.host.catalog.owner(Tool, tool.name),
+        agent.services.catalog.owner(Tool, tool.name),
     )
 
 
 def _prompt_rows(agent: Agent) -> tuple[PromptRow, ...]:
-    catalog = agent.host.catalog
+    catalog = agent.services.catalog
     rows = []
     for command in catalog.all(Command):
         skill = catalog.get(Skill, command.name)

@@ -159,11 +159,11 @@ MAX_NAMED_PATHS = 20
 
 async def list_checkpoints(agent: Agent, query: Checkpoints) -> Reply:
     """The rows, and for `query.turn` what going back would change."""
-    kept = agent.checkpoints
+    kept = agent.folder.checkpoints
     if kept is None:
         return Refused("this session keeps no checkpoints")
     try:
-        return await asyncio.to_thread(_checkpoint_reply, agent, kept.shadow, query.turn)
+        return await asyncio.to_thread(_checkpoint_reply, agent, kept.store, query.turn)
     except (CockpitError, OSError) as error:
         return Refused(str(error))
 
@@ -183,9 +183,9 @@ def _checkpoint_reply(agent: Agent, shadow: CheckpointStore, turn: str) -> Check
 
 
 def _checkpoint_rows(agent: Agent, shadow: CheckpointStore) -> tuple[CheckpointRow, ...]:
-    durable = agent.host.log.durable()
+    durable = agent.services.log.durable()
     deltas: dict[str, TreeDelta] = defaultdict(TreeDelta)
-    for record in shadow.records(agent.host.session):
+    for record in shadow.records(agent.services.session):
         key = record.call.turn if record.kind == "call" else record.call.call
         deltas[key] = join_deltas(deltas[key], record.delta)
     files, said, active = (
@@ -235,13 +235,13 @@ async def answer_query(agent: Agent, query: Query) -> Reply:
         case Symbols() | Place() | Navigate() | Problems() | Servers() | FileText():
             return await answer_code_query(agent, query)
         case Sessions():
-            return SessionRows(list_sessions(agent.host.root))
+            return SessionRows(list_sessions(agent.services.root))
         case ContextRows():
             return await context_table(agent)
         case Changes():
             return _change_rows(agent)
         case Refusals():
-            return RefusalRows(collect_refusals(agent.host.log.durable()))
+            return RefusalRows(collect_refusals(agent.services.log.durable()))
         case Checkpoints():
             return await list_checkpoints(agent, query)
         case Output(handle, cursor):
@@ -265,7 +265,7 @@ def _agent_events(agent: Agent, query: AgentEvents) -> Reply:
         path = agent.agents.find(query.agent).id
     except CockpitError as error:
         return Refused(str(error))
-    rows = tuple(one for one in agent.host.log.durable() if one.agent == path and one.seq > query.cursor)
+    rows = tuple(one for one in agent.services.log.durable() if one.agent == path and one.seq > query.cursor)
     return AgentEventRows(rows, rows[-1].seq if rows else query.cursor)
 
 
@@ -282,8 +282,8 @@ async def _complete(agent: Agent, query: Complete) -> Reply:
             Completion(f"/{one.name} ", f"/{one.name}", one.description, start, query.cursor) for one in rows
         ]
         return Completions(tuple(found[:MAX_COMPLETIONS]))
-    mentions = [one for one in agent.host.catalog.all(Mention) if one.sign == query.trigger]
-    contexts = [build_context(agent, agent.host.catalog.owner(Mention, one.name)) for one in mentions]
+    mentions = [one for one in agent.services.catalog.all(Mention) if one.sign == query.trigger]
+    contexts = [build_context(agent, agent.services.catalog.owner(Mention, one.name)) for one in mentions]
     asked = (one.complete(word, context) for one, context in zip(mentions, contexts, strict=True))
     ranked = [
         (_match_rank(word, row), mention.name, at, row)
@@ -298,7 +298,7 @@ async def _complete(agent: Agent, query: Complete) -> Reply:
 async def _complete_command(agent: Agent, query: Complete, typed: str) -> tuple[Completion, ...]:
     """What a command would take at the cursor, which stands behind its name."""
     name, _, text = typed[1:].partition(" ")
-    catalog = agent.host.catalog
+    catalog = agent.services.catalog
     named = (one for one in catalog.all(Command) if not one.hidden and name in (one.name, *one.aliases))
     command = next(named, None)
     if command is None or command.complete is None:
@@ -326,7 +326,7 @@ def _has_letters(word: str, name: str) -> bool:
 
 
 def _command_rows(agent: Agent) -> CommandRows:
-    catalog = agent.host.catalog
+    catalog = agent.services.catalog
     rows = [
         CommandRow(one.name, one.description, one.hint, catalog.owner(Command, one.name))
         for one in catalog.all(Command)
@@ -338,10 +338,10 @@ def _command_rows(agent: Agent) -> CommandRows:
 def _change_rows(agent: Agent) -> ChangeRows:
     """Every diff a call of this session has made, in order, but those that were taken back, and those in
     worktrees of subagents: they come with the merge."""
-    gone, elsewhere = rewound_turns(agent, "files"), isolated_agents(agent.host)
+    gone, elsewhere = rewound_turns(agent, "files"), isolated_agents(agent.services)
     results = (
         one.event.result
-        for one in agent.host.log.durable()
+        for one in agent.services.log.durable()
         if isinstance(one.event, ToolCallFinished) and one.turn not in gone and one.agent not in elsewhere
     )
     return ChangeRows(tuple(block for one in results for block in one.blocks if isinstance(block, Diff)))
@@ -356,7 +356,7 @@ async def _offering_reply(agent: Agent, query: CatalogQuery) -> Reply:
 
 def _output_page(agent: Agent, handle: str, cursor: int) -> Reply:
     try:
-        text, following, total = agent.host.results.page(handle, cursor, PAGE_SIZE)
+        text, following, total = agent.services.results.page(handle, cursor, PAGE_SIZE)
     except KeyError:
         return Refused(f"there is no output {handle} in this session")
     return OutputPage(text, following, total)
@@ -379,13 +379,15 @@ def _plugin_rows(agent: Agent) -> PluginRows:
                 for hook, spent in _hook_costs(agent, one).items()
             },
         )
-        for one in agent.host.catalog.plugins
+        for one in agent.services.catalog.plugins
     ]
     return PluginRows(tuple(rows))
 
 
 def _hook_costs(agent: Agent, plugin: PluginState) -> dict[str, HookCost]:
-    return {hook: one for hook, one in agent.host.catalog.meter.of(plugin.found.name).items() if one.calls}
+    return {
+        hook: one for hook, one in agent.services.catalog.meter.of(plugin.found.name).items() if one.calls
+    }
 
 
 def _milliseconds(seconds: float) -> float:
@@ -393,17 +395,17 @@ def _milliseconds(seconds: float) -> float:
 
 
 def _settings_table(agent: Agent) -> SettingsTable:
-    host = agent.host
+    services, state = agent.services, agent.state
     values: dict[str, Json] = {
-        "model": host.model,
-        "mode": host.mode,
-        "trusted": host.trusted,
-        "root": host.root,
+        "model": state.model,
+        "mode": state.mode,
+        "trusted": state.trusted,
+        "root": services.root,
         "window": agent.window(),
-        "rules": [f"{one.level} {one} ({one.source})" for one in host.all_rules()],
+        "rules": [f"{one.level} {one} ({one.source})" for one in agent.all_rules()],
     }
-    counts = {hook.removeprefix("register_"): len(found) for hook, found in host.catalog.by_hook.items()}
-    return SettingsTable(values, counts, host.settings.sources, setting_rows(host.settings))
+    counts = {hook.removeprefix("register_"): len(found) for hook, found in services.catalog.by_hook.items()}
+    return SettingsTable(values, counts, services.settings.sources, setting_rows(services.settings))
 
 
 def _listing_rows(agent: Agent, kind: str) -> Reply:
@@ -412,7 +414,7 @@ def _listing_rows(agent: Agent, kind: str) -> Reply:
         return Refused(
             f"nothing is called {kind}; there are {', '.join(h.removeprefix('register_') for h in HOOKS)}"
         )
-    entries = agent.host.catalog.by_hook[hook].values()
+    entries = agent.services.catalog.by_hook[hook].values()
     return ListingRows(
         tuple(_listing_row(agent, entry) for entry in sorted(entries, key=lambda one: one.name))
     )

@@ -75,7 +75,7 @@ class McpServerPool:
             found.servers = McpServers(house)
             found.servers.watch(lambda offer: self._heard(found, offer))
             for session in found.sessions.values():
-                session.host.connections = found.servers
+                session.use_services(replace(session.services, connections=found.servers))
             if found.has_begun:
                 found.begin()
         found.servers.use(wanted, house)
@@ -83,12 +83,12 @@ class McpServerPool:
 
     def attach(self, session: AgentSession, at_once: bool) -> None:
         """The session works with the servers of its root from now on; they begin soon, or `at_once`."""
-        host = session.host
-        self.detach(host.session, keep=(host.root, host.trusted))
-        found = self._roots.setdefault((host.root, host.trusted), _RootServers(host.catalog))
-        found.sessions[host.session] = session
+        services, state = session.services, session.state
+        self.detach(services.session, keep=(services.root, state.trusted))
+        found = self._roots.setdefault((services.root, state.trusted), _RootServers(services.catalog))
+        found.sessions[services.session] = session
         if found.servers is not None:
-            host.connections = found.servers
+            session.use_services(replace(services, connections=found.servers))
         loop = asyncio.get_running_loop()
         if at_once:
             loop.call_soon(found.begin)
@@ -142,7 +142,7 @@ class McpServerPool:
         if shown != found.shown:
             found.shown = shown
             for session in found.sessions.values():
-                session.host.log.emit(PanelChanged(MCP_PLUGIN, shown))
+                session.services.log.emit(PanelChanged(MCP_PLUGIN, shown))
 
     def _speak(self, found: _RootServers, row: ConnectionRow) -> None:
         """What a person should know of a server, once."""
@@ -150,7 +150,7 @@ class McpServerPool:
             if said in found.told or not found.sessions:
                 continue
             found.told.add(said)
-            someone = any(one.host.approvals.someone for one in found.sessions.values())
+            someone = any(one.services.approvals.can_ask for one in found.sessions.values())
             if row.state == "needs approval" and someone:
                 continue  # the plugin asks them when they come to it (builtin/mcp/agreeing)
             _warn_sessions(found.sessions.values(), said, _remedy(row))
@@ -201,14 +201,12 @@ def _catalog_entry(hook: str, server: McpServer, name: str, value: object) -> Ca
 
 def _use_catalog(session: AgentSession, catalog: PluginCatalog) -> None:
     """Another catalog from the next step on; what was sent to a model keeps its bytes."""
-    host = session.host
-    known = set(host.catalog.warnings)
-    host.catalog = catalog
-    for agent in (session.main, *(host.crew.agents() if host.crew is not None else ())):
-        agent.toolbox.use(catalog)
-        agent.fixed_context.pop(MCP_PLUGIN, None)
-    for text in (one for one in catalog.warnings if one not in known):
-        host.log.emit(Warned(text, source="mcp"))
+    known = set(session.services.catalog.warnings)
+    session.use_services(replace(session.services, catalog=catalog))
+    for agent in session.agents():
+        agent.context.fixed.pop(MCP_PLUGIN, None)
+    for text in (text for text in catalog.warnings if text not in known):
+        session.services.log.emit(Warned(text, source="mcp"))
 
 
 def _panel_row(row: ConnectionRow) -> PanelRow:
@@ -246,4 +244,4 @@ def _remedy(row: ConnectionRow) -> str:
 
 def _warn_sessions(sessions: Iterable[AgentSession], text: str, hint: str) -> None:
     for session in sessions:
-        session.host.log.emit(Warned(text, hint, "mcp"))
+        session.services.log.emit(Warned(text, hint, "mcp"))

@@ -10,8 +10,9 @@ import asyncio
 import difflib
 from dataclasses import dataclass, replace
 
-from cockpit.core.agent.agent import Agent, stricter_mode
+from cockpit.core.agent.agent import Agent
 from cockpit.core.agent.models import TIERS, ModelUnknown, choose_model
+from cockpit.core.agent.session_state import stricter_mode
 from cockpit.core.agent.turn_limits import Budget, TurnLimits
 from cockpit.core.permission.rules import RoleRights, unknown_entries
 from cockpit.core.plugins.catalog import PluginCatalog
@@ -63,7 +64,7 @@ def max_depth(settings: EffectiveSettings) -> int:
 def subagent_limits(parent: Agent, role: Role, quota: Quota | None, window: int) -> SubagentLimits:
     """What holds for an agent of `role` with a context window of `window` tokens: the least of what the
     role, its opener and the settings say. What `parent` has left holds besides, as its budget's parent."""
-    settings, asked = parent.host.settings, quota or Quota()
+    settings, asked = parent.services.settings, quota or Quota()
     small = window < SMALL_WINDOW
     left = parent.budget.left().get("steps")
     steps = _smallest(
@@ -161,20 +162,20 @@ def check_role_tools(role: Role, catalog: PluginCatalog) -> None:
 
 def role_model(parent: Agent, role: Role) -> str:
     """The model for an agent of `role`: the role's where it is there, else that of its opener."""
-    host, own = parent.host, parent.model or parent.host.model
+    services, own = parent.services, parent.model or parent.state.model
     if role.model in ("", "inherit"):
         return own
     if role.model in TIERS:
-        return role.model if host.settings.table("models.tiers").get(role.model) else own
+        return role.model if services.settings.table("models.tiers").get(role.model) else own
     try:
-        choice = choose_model(host.catalog, host.settings, role.model)
+        choice = choose_model(services.catalog, services.settings, role.model)
     except ModelUnknown as error:
-        host.log.emit(
+        services.log.emit(
             Warned(f"the role {role.name}: {error.message}; {own} is used", error.hint), parent.path
         )
         return own
     if missing := choice.provider.ready():
-        host.log.emit(Warned(f"the role {role.name}: {missing}; {own} is used"), parent.path)
+        services.log.emit(Warned(f"the role {role.name}: {missing}; {own} is used"), parent.path)
         return own
     return role.model
 
@@ -196,12 +197,13 @@ def create_child(
 ) -> Agent:
     """An agent with the parent's rights or fewer. `budget` is what it may spend of (the parent's own where it
     is left out); `mode` and `planning` hold besides those of the parent, for one that was opened before."""
-    catalog = parent.host.catalog
-    deeper = parent.depth + 1 < max_depth(parent.host.settings)
+    catalog = parent.services.catalog
+    deeper = parent.depth + 1 < max_depth(parent.services.settings)
     rights = RoleRights(role, parent.rights, deeper, background)
     child = Agent(
         path=path,
-        host=parent.host,
+        services=parent.services,
+        state=parent.state,
         history=ConversationHistory(path),
         toolbox=AgentToolbox(catalog, withholds=rights.withholds),
         budget=budget or parent.budget,
@@ -210,12 +212,12 @@ def create_child(
         depth=parent.depth + 1,
         opened_planning=parent.is_planning or planning,
         rights=rights,
-        standing=parent.standing,
+        folder=parent.folder,
     )
     said = subagent_limits(parent, role, quota, child.window())
     child.agents = parent.agents
     child.budget = (budget or parent.budget).child(said.limits)
-    child.body = said.body
+    child.max_history = said.body
     child.role = replace(child.role or role, instructions=_shorten(role.instructions, said.instructions))
     wanted = [tool.name for tool in catalog.all(Tool) if tool.deferred and tool.name in (role.tools or ())]
     if wanted:
@@ -228,7 +230,7 @@ async def first_message(agent: Agent, task: str) -> str:
     role = agent.role
     parts: list[str] = []
     for name in role.skills if role is not None else ():
-        skill = agent.host.catalog.get(Skill, name)
+        skill = agent.services.catalog.get(Skill, name)
         if skill is not None:
             body = await asyncio.to_thread(skill.body)
             parts.append(f"[The skill {name}]\n{body.strip()}")

@@ -34,6 +34,7 @@ from cockpit.core.subagents.subagent import (
     has_begun,
 )
 from cockpit.core.transcript.history import ConversationHistory
+from cockpit.core.transcript.log import new_id
 from cockpit.core.turn.turn import TurnProgress
 from cockpit.errors import CockpitError
 from cockpit.plugin.agents import AgentHandle, AgentRow, Isolation, Quota, Report
@@ -59,11 +60,11 @@ class SubagentHandle:
         return self.member.id
 
     async def send(self, text: str) -> None:
-        await self.crew.say(self.id, text)
+        await self.crew.send(self.id, text)
 
     async def wait(self, seconds: float | None = None) -> Report:
         report = await self.member.wait(seconds)
-        self.crew.notes.forget(self.member)
+        self.crew.notices.forget(self.member)
         return report
 
     async def cancel(self) -> None:
@@ -94,7 +95,7 @@ class AgentOpener:
     ) -> AgentHandle:
         """Start an agent, or queue it. Raises `CockpitError` where it may not be opened."""
         parent = self.agent
-        if parent.depth >= (most := max_depth(parent.host.settings)):
+        if parent.depth >= (most := max_depth(parent.services.settings)):
             raise CockpitError(
                 f"agents are opened {most} deep here and this would be deeper (`agents.depth` in settings)",
                 "do the task yourself",
@@ -114,6 +115,9 @@ class AgentOpener:
         self.crew.enlist(member, replace(said, by_name=isinstance(role, str)))
         return await self._held(member, background)
 
+    async def wait_for_any(self) -> None:
+        await self.crew.wait_for_any()
+
     def all(self) -> tuple[AgentRow, ...]:
         return tuple(one.row for one in self.crew.all())
 
@@ -122,21 +126,21 @@ class AgentOpener:
 
     def roles(self) -> tuple[Role, ...]:
         parent = self.agent
-        if parent.depth >= max_depth(parent.host.settings):
+        if parent.depth >= max_depth(parent.services.settings):
             return ()
         rights = parent.rights
-        every = list_roles(parent.host.catalog)
+        every = list_roles(parent.services.catalog)
         return tuple(one for one in every if rights is None or not rights.may_be((one.name, *one.aliases)))
 
     def role(self, name: str) -> Role:
-        return find_role(self.agent.host.catalog, name)
+        return find_role(self.agent.services.catalog, name)
 
     def _meant(self, role: str | Role) -> Role:
         parent = self.agent
-        meant = role if isinstance(role, Role) else find_role(parent.host.catalog, role)
+        meant = role if isinstance(role, Role) else find_role(parent.services.catalog, role)
         if parent.rights is not None and (reason := parent.rights.may_be((meant.name, *meant.aliases))):
             raise CockpitError(reason, "do the task yourself")
-        check_role_tools(meant, parent.host.catalog)
+        check_role_tools(meant, parent.services.catalog)
         return meant
 
     async def _held(self, member: Subagent, background: bool) -> AgentHandle:
@@ -166,7 +170,7 @@ class AgentOpener:
 
     def _still_holds(self, member: Subagent) -> bool:
         """Whether its report is of this turn, and nothing that could change it has run since."""
-        log = self.agent.host.log
+        log = self.agent.services.log
         if member.row.phase != "completed" or not log.turn or not member.ended_at:
             return False
         for envelope in reversed(log.durable()):
@@ -195,7 +199,7 @@ class AgentOpener:
         kept = AgentTerms(
             mode, planning, True, isolation, runner, limits.steps, limits.tokens, limits.seconds, said.output
         )
-        return Subagent(parent.host, parent, row, life, said.output, self.crew.changed), kept
+        return Subagent(parent, row, life, said.output, self.crew.changed), kept
 
     def _elsewhere(
         self, path: str, role: Role, name: str, quota: Quota | None, isolation: Isolation
@@ -207,7 +211,7 @@ class AgentOpener:
             )
         if isolation != "none":
             raise CockpitError(f"the runner {name} has no worktree", "open the agent without isolation")
-        runner = parent.host.catalog.get(Runner, name)
+        runner = parent.services.catalog.get(Runner, name)
         if runner is None:
             raise CockpitError(f"there is no runner called {name}", "leave `runner` out to run it in process")
         found = runner
@@ -270,7 +274,7 @@ class SubagentRecords:
 
 def restore_subagents(crew: SubagentPool, past: SubagentRecords, takes_up: bool) -> None:
     """Put them back, parents before children. Each that goes on says so, and so does each that cannot."""
-    host = crew.main.host
+    services = crew.main.services
     for path in sorted(past.known, key=lambda one: one.count("/")):
         known = past.known[path]
         if known.row.phase not in LIVE_PHASES:
@@ -281,7 +285,7 @@ def restore_subagents(crew: SubagentPool, past: SubagentRecords, takes_up: bool)
                 and known.row.phase != "cancelled"
                 and not _was_reported(past.notes, path)
             ):
-                crew.notes.add(member)
+                crew.notices.add(member)
             continue
         if not takes_up and known.row.background:
             # Whoever opened the session only looks; the next one takes it up.
@@ -293,9 +297,9 @@ def restore_subagents(crew: SubagentPool, past: SubagentRecords, takes_up: bool)
         except CockpitError as error:
             row = replace(known.row, phase="cancelled", doing="", report=f"{ENDED_WITH_COCKPIT}; {error}")
             crew.keep(_ended_subagent(crew, SubagentRecord(row, known.terms)))
-            host.log.emit(AgentChanged(row), path)
+            services.log.emit(AgentChanged(row), path)
             if known.row.background:
-                host.log.emit(Warned(f"{path} is not taken up: {error}", "give its task again"))
+                services.log.emit(Warned(f"{path} is not taken up: {error}", "give its task again"))
     if crew.members:
         crew.panel.draw()
 
@@ -307,7 +311,7 @@ def _was_reported(notes: Iterable[str], path: str) -> bool:
 def _ended_subagent(crew: SubagentPool, known: SubagentRecord) -> Subagent:
     output = known.terms.output if known.terms is not None and known.terms.output else DEFAULT_OUTPUT
     parent = _parent_agent(crew, known.row.id)
-    member = Subagent(crew.main.host, parent, known.row, None, output, crew.changed)
+    member = Subagent(parent, known.row, None, output, crew.changed)
     member.reviving = lambda: _revive_worker(crew, known)
     return member
 
@@ -319,10 +323,10 @@ def _requeue(crew: SubagentPool, known: SubagentRecord) -> None:
     life = _revive_worker(crew, known)
     row = replace(known.row, phase="queued", recovered=True, doing="", started=0.0)
     output = known.terms.output if known.terms is not None and known.terms.output else DEFAULT_OUTPUT
-    member = Subagent(crew.main.host, _parent_agent(crew, row.id), row, life, output, crew.changed)
+    member = Subagent(_parent_agent(crew, row.id), row, life, output, crew.changed)
     if has_begun(life.agent):
         member.takes_up()
-    crew.main.host.log.emit(Warned(f"the subagent {row.id} was at work when cockpit ended; it goes on"))
+    crew.main.services.log.emit(Warned(f"the subagent {row.id} was at work when cockpit ended; it goes on"))
     crew.enlist(member, None)
 
 
@@ -347,7 +351,7 @@ def _revive_worker(crew: SubagentPool, known: SubagentRecord) -> InProcessWorker
     agent = create_child(
         parent,
         row.id,
-        find_role(crew.main.host.catalog, row.role),
+        find_role(crew.main.services.catalog, row.role),
         background=row.background,
         quota=Quota(terms.steps, terms.tokens, terms.seconds, terms.output),
         budget=crew.fresh(),
@@ -356,7 +360,7 @@ def _revive_worker(crew: SubagentPool, known: SubagentRecord) -> InProcessWorker
     )
     agent.agents = AgentOpener(agent, crew)
     agent.history = ConversationHistory(row.id)
-    for envelope in crew.main.host.log.durable():
+    for envelope in crew.main.services.log.durable():
         agent.history.see(envelope)
     return InProcessWorker(agent, parent, terms.isolation == "worktree", crew.fresh)
 
@@ -371,7 +375,7 @@ class RolePrompt:
     role: Role
     task: str
 
-    async def work(self, turn: TurnProgress) -> TurnFinished:
+    async def run(self, turn: TurnProgress) -> TurnFinished:
         """The turn: the subagent's report is its answer."""
         agent = turn.agent
         try:
@@ -380,7 +384,7 @@ class RolePrompt:
         except CockpitError as error:
             return turn.finished("error", message=str(error))
         answer = AssistantMessage(report.text, model=handle.id)
-        agent.host.log.emit(MessageFinished(agent.host.new_id(), answer), agent.path)
+        agent.services.log.emit(MessageFinished(new_id(), answer), agent.path)
         turn.usage += report.usage
         is_error = report.stop_reason == "error"
         said = report.text.partition("\n")[0] if is_error else ""

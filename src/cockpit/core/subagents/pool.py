@@ -18,7 +18,7 @@ from cockpit.core.agent.agent import Agent
 from cockpit.core.agent.turn_limits import Budget
 from cockpit.core.subagents.child_agent import max_concurrent
 from cockpit.core.subagents.subagent import LIVE_PHASES, Subagent
-from cockpit.core.transcript.log import SessionLog
+from cockpit.core.transcript.log import SessionLog, new_id
 from cockpit.errors import CockpitError
 from cockpit.protocol.events import Envelope, PanelChanged
 from cockpit.protocol.rows import AgentChanged, AgentTerms, PanelRow
@@ -41,7 +41,7 @@ class EndNotices:
             return
         self.add(member)
         # While a turn runs it is heard there; what comes too late for it is looked at when it has settled.
-        if not self._main.host.log.turn:
+        if not self._main.services.log.turn:
             self.wake()
 
     def add(self, member: Subagent) -> None:
@@ -57,7 +57,7 @@ class EndNotices:
             f"{member.row.phase}. It reports (agents(action='result', id='{member.id}') has all of it):]\n"
             f"{words}"
         )
-        self._listener(member).notes.append((f"{_notice_prefix(member.id)}{self._main.host.new_id()}", text))
+        self._listener(member).notes.append((f"{_notice_prefix(member.id)}{new_id()}", text))
 
     def forget(self, member: Subagent) -> None:
         """Its opener has read its report and is not told of it again."""
@@ -67,8 +67,8 @@ class EndNotices:
 
     def wake(self) -> None:
         """No turn runs: what was not heard in one may begin the next, where settings want that."""
-        host = self._main.host
-        if self.closed or not self._main.notes or host.settings.text("agents.follow_up") != "idle":
+        services = self._main.services
+        if self.closed or not self._main.notes or services.settings.text("agents.follow_up") != "idle":
             return
         text = "\n\n".join(text for _, text in self._main.notes)
         self._main.notes.clear()
@@ -149,8 +149,8 @@ class SubagentPool:
         self.fresh = fresh
         self.members: dict[str, Subagent] = {}
         self._queue: deque[Subagent] = deque()
-        self.notes = EndNotices(main, self.members, wake)
-        self.panel = AgentsPanel(main.host.log, self.members)
+        self.notices = EndNotices(main, self.members, wake)
+        self.panel = AgentsPanel(main.services.log, self.members)
         self._closed = False
 
     def all(self) -> tuple[Subagent, ...]:
@@ -188,7 +188,7 @@ class SubagentPool:
         """One of a session before that has ended."""
         self.members[member.id] = member
 
-    async def say(self, id: str, text: str) -> None:
+    async def send(self, id: str, text: str) -> None:
         """Say `text` to one; who has ended goes on with it."""
         member = self.find(id)
         if not await member.say(text):
@@ -205,7 +205,7 @@ class SubagentPool:
 
     async def close(self) -> None:
         """End all for good; nothing is told any more of who would begin next."""
-        self._closed = self.notes.closed = True
+        self._closed = self.notices.closed = True
         self._queue.clear()
         await self._end(list(self.all()), at_once=True)
         self.panel.close()
@@ -213,7 +213,7 @@ class SubagentPool:
     def living(self) -> tuple[Subagent, ...]:
         return tuple(one for one in self.all() if not one.is_over)
 
-    async def one_ends(self) -> None:
+    async def wait_for_any(self) -> None:
         """Until one of those in the background has ended; at once where there is none."""
         waits = [asyncio.create_task(one.wait()) for one in self.living()]
         try:
@@ -236,7 +236,7 @@ class SubagentPool:
         if member.is_over:
             with contextlib.suppress(ValueError):
                 self._queue.remove(member)
-            self.notes.ended(member)
+            self.notices.ended(member)
         self._tell(member)
         if member.is_over:
             self._start_next()
@@ -263,7 +263,7 @@ class SubagentPool:
         await asyncio.gather(*ends)
 
     def _start_next(self) -> None:
-        most = max_concurrent(self.main.host.settings)
+        most = max_concurrent(self.main.services.settings)
         while self._queue and not self._closed and self._running() < most:
             self._queue.popleft().begin()
 
@@ -273,5 +273,5 @@ class SubagentPool:
 
     def _tell(self, member: Subagent, terms: AgentTerms | None = None) -> None:
         """A phase is kept, and shown at once."""
-        self.main.host.log.emit(AgentChanged(member.row, terms), member.id, member.row.call)
+        self.main.services.log.emit(AgentChanged(member.row, terms), member.id, member.row.call)
         self.panel.draw()

@@ -10,10 +10,11 @@ from dataclasses import replace
 from typing import Protocol
 
 from cockpit.core.agent import worktrees
-from cockpit.core.agent.agent import Agent, Host
+from cockpit.core.agent.agent import Agent
 from cockpit.core.agent.plugin_context import end_jobs
 from cockpit.core.agent.turn_limits import Budget
 from cockpit.core.subagents.child_agent import first_message
+from cockpit.core.transcript.log import new_id
 from cockpit.core.turn.turn import begin_turn, run_steps, run_turn
 from cockpit.errors import CockpitError
 from cockpit.plugin.agents import AgentHandle, AgentPhase, AgentRow, Report
@@ -89,8 +90,8 @@ class InProcessWorker:
             agent.budget = self._fresh().child(agent.budget.limits)
         agent.budget.started = time.monotonic()
         self._runs += 1
-        if self._isolates and (agent.standing is None or agent.standing is self._parent.standing):
-            agent.standing = await worktrees.isolate_subagent(self._parent, agent.path)
+        if self._isolates and (agent.folder.tree is None or agent.folder is self._parent.folder):
+            agent.folder = await worktrees.isolate_subagent(self._parent, agent.path)
         heard = len(agent.history.entries)
         if text is None:
             ended = await self._timed(_resume_turn(agent))
@@ -108,13 +109,14 @@ class InProcessWorker:
 
     async def settle(self, report: str) -> tuple[str, str]:
         agent = self.agent
-        if not self._isolates or agent.standing is None or agent.standing is self._parent.standing:
+        folder = agent.folder
+        if not self._isolates or folder.tree is None or folder is self._parent.folder:
             return "", ""
         found = await worktrees.settle_worktree(agent, report)
         if found is None:
-            return "", agent.standing.branch
+            return "", folder.branch
         if not found.kept:
-            agent.standing = self._parent.standing
+            agent.folder = self._parent.folder
         return worktrees.describe_settled(found), found.branch if found.kept else ""
 
     def left_over(self) -> str:
@@ -181,9 +183,9 @@ class RunnerWorker:
 
 async def _resume_turn(agent: Agent) -> TurnFinished:
     """The rest of a turn that ended with the process, or all of one that had not begun."""
-    log = agent.host.log
+    log = agent.services.log
     turn = begin_turn(agent)
-    log.emit(MessageFinished(agent.host.new_id(), UserMessage((Text(RESUMED_NOTE),))), agent.path)
+    log.emit(MessageFinished(new_id(), UserMessage((Text(RESUMED_NOTE),))), agent.path)
     try:
         ended = await run_steps(turn)
     except BaseException as error:
@@ -197,7 +199,7 @@ async def _resume_turn(agent: Agent) -> TurnFinished:
 def has_begun(agent: Agent) -> bool:
     """Whether its conversation has its task."""
     return any(
-        isinstance(one.event, TurnStarted) for one in agent.host.log.durable() if one.agent == agent.path
+        isinstance(one.event, TurnStarted) for one in agent.services.log.durable() if one.agent == agent.path
     )
 
 
@@ -240,14 +242,12 @@ class Subagent:
 
     def __init__(
         self,
-        host: Host,
         parent: Agent,
         row: AgentRow,
         life: SubagentWorker | None,
         output: int,
         changed: Callable[["Subagent", bool], None],
     ) -> None:
-        self.host = host
         self.parent = parent
         self.row = row
         self.life = life
@@ -298,7 +298,7 @@ class Subagent:
             self.report = None
             self.row = replace(self.row, phase="queued", background=True, report="", doing="")
             return False
-        await self.life.tell(self.host.new_id(), text)
+        await self.life.tell(new_id(), text)
         return True
 
     async def wait(self, seconds: float | None = None) -> Report:
@@ -316,7 +316,7 @@ class Subagent:
         words = next(
             (
                 one.event.message.text
-                for one in reversed(self.host.log.durable())
+                for one in reversed(self.parent.services.log.durable())
                 if one.agent == self.id
                 and isinstance(one.event, MessageFinished)
                 and isinstance(one.event.message, AssistantMessage)
@@ -373,7 +373,9 @@ class Subagent:
 
     def transcript(self, cursor: int = 0) -> tuple[tuple[Event, ...], int]:
         """Its durable events after `cursor`, and the next cursor: the `seq` of the last one."""
-        found = [one for one in self.host.log.durable() if one.agent == self.id and one.seq > cursor]
+        found = [
+            one for one in self.parent.services.log.durable() if one.agent == self.id and one.seq > cursor
+        ]
         return tuple(one.event for one in found), found[-1].seq if found else cursor
 
     async def _ends(self) -> bool:
@@ -429,7 +431,7 @@ class Subagent:
             seconds=round(row.seconds + ran, 3),
             branch=branch,
         )
-        self.ended_at = self.host.log.seq
+        self.ended_at = self.parent.services.log.seq
         self._over.set()
         self._changed(self, True)
 
@@ -437,7 +439,7 @@ class Subagent:
         """What its opener reads of the report; all of it lies under a handle."""
         if len(text) <= self._output:
             return text
-        handle = self.host.results.keep(text)
+        handle = self.parent.services.results.keep(text)
         left = len(text) - self._output
         return (
             f"{text[: self._output].rstrip()}\n"

@@ -8,13 +8,14 @@ The session's events: numbered, written, folded into the history, and handed to 
 """
 
 import asyncio
+import secrets
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 
 from cockpit.core.transcript import transcript
-from cockpit.core.transcript.transcript import AcceptedOp, AnswerDraft, AuditAnchor, CallMark, Transcript
+from cockpit.core.transcript.transcript import AcceptedOp, AnswerDraft, AuditAnchor, StartedMark, Transcript
 from cockpit.protocol.events import (
     TRANSIENT_EVENTS,
     Envelope,
@@ -196,7 +197,7 @@ class SessionLog:
         self._hand_out(envelope)
         return envelope
 
-    def tell(self, event: Event) -> None:
+    def emit_unwritten(self, event: Event) -> None:
         """Hand out without writing: for when writing is what failed."""
         for one in self._gate.passed(event):
             self._hand_out(self._envelope(one, "main", ""))
@@ -210,7 +211,7 @@ class SessionLog:
 
     def mark(self, call: str) -> None:
         """Write that `call` is about to run."""
-        self._transcript.write(CallMark(call))
+        self._transcript.write(StartedMark(call))
         transcript.crash_point("marked")
 
     def anchor(self, hashed: str) -> None:
@@ -255,3 +256,8 @@ class SessionLog:
         for reader in self._readers:
             reader.close()
         self._transcript.close()
+
+
+def new_id() -> str:
+    """An id for an event or a request."""
+    return secrets.token_hex(6)

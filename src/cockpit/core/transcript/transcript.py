@@ -135,7 +135,7 @@ class AnswerDraft:
 
 
 @dataclass(frozen=True, slots=True)
-class CallMark:
+class StartedMark:
     """`call` was about to run: after a crash nobody knows whether it did."""
 
     call: str
@@ -156,7 +156,9 @@ class AcceptedOp:
     seq: int
 
 
-TranscriptRecord: TypeAlias = TranscriptHeader | AnswerDraft | CallMark | AuditAnchor | AcceptedOp | Envelope
+TranscriptRecord: TypeAlias = (
+    TranscriptHeader | AnswerDraft | StartedMark | AuditAnchor | AcceptedOp | Envelope
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +251,7 @@ def _encode_record(record: TranscriptRecord) -> bytes:
                 "thoughts": thoughts,
                 "agent": agent,
             }
-        case CallMark(call):
+        case StartedMark(call):
             value = {"record": "mark", "call": call}
         case AuditAnchor(hashed):
             value = {"record": "audit", "hash": hashed}
@@ -293,7 +295,7 @@ def _decode_other(raw: Mapping[str, object]) -> TranscriptRecord:
         case "draft":
             return AnswerDraft(*(str(raw[key]) for key in ("message", "text", "thoughts", "agent")))
         case "mark":
-            return CallMark(str(raw["call"]))
+            return StartedMark(str(raw["call"]))
         case "audit":
             return AuditAnchor(str(raw["hash"]))
         case "session":

@@ -11,6 +11,7 @@ from cockpit.core.agent.guards import run_guards
 from cockpit.core.agent.models import OFFLINE_MODEL
 from cockpit.core.agent.plugin_context import BudgetedModels
 from cockpit.core.transcript.history import PRUNED_LENGTH, HistoryEntry, estimate_tokens, message_text
+from cockpit.core.transcript.log import new_id
 from cockpit.plugin.models import ModelFailed, ModelRequest
 from cockpit.plugin.safety import Guarded
 from cockpit.protocol.content import Text
@@ -39,9 +40,9 @@ def context_size(agent: Agent) -> int:
     """Tokens of the context: the last request's real count and what came since, or an estimate with
     tools and all where the server counts nothing."""
     history = agent.history.tokens()
-    if not agent.context_tokens:
-        return history + agent.overhead_tokens
-    return agent.context_tokens + max(0, history - agent.counted_tokens)
+    if not agent.window_use.reported:
+        return history + agent.window_use.overhead
+    return agent.window_use.reported + max(0, history - agent.window_use.counted)
 
 
 async def compact(agent: Agent, focus: str = "", asked: bool = False) -> bool:
@@ -49,7 +50,7 @@ async def compact(agent: Agent, focus: str = "", asked: bool = False) -> bool:
     before = context_size(agent)
     if not asked and _prune(agent, before):
         return True
-    if agent.failed_compactions >= MAX_FAILURES and not asked:
+    if agent.window_use.failed_compactions >= MAX_FAILURES and not asked:
         return False
     kept_from = _find_cut(agent, MANUAL_TAIL_TOKENS if asked else _tail_tokens(agent.window()))
     if kept_from is None:
@@ -58,12 +59,12 @@ async def compact(agent: Agent, focus: str = "", asked: bool = False) -> bool:
     facts: dict[str, Json] = {"trigger": "manual" if asked else "auto", "focus": focus}
     summary = await _summarise(agent, older, facts)
     if summary is None:
-        agent.failed_compactions += 1
+        agent.window_use.failed_compactions += 1
         return False
-    agent.failed_compactions = 0
-    agent.context_tokens = 0
+    agent.window_use.failed_compactions = 0
+    agent.window_use.reported = 0
     freed = sum(estimate_tokens(message_text(entry.message)) for entry in older) - estimate_tokens(summary)
-    agent.host.log.emit(ContextCompacted(summary, kept_from, before, max(0, before - freed)), agent.path)
+    agent.services.log.emit(ContextCompacted(summary, kept_from, before, max(0, before - freed)), agent.path)
     await _run_compacted_guards(agent, summary, facts)
     return True
 
@@ -73,11 +74,11 @@ async def _run_compacted_guards(agent: Agent, summary: str, facts: Mapping[str, 
     passed = await run_guards(agent, Guarded("compacted", summary, facts=facts))
     added = list(passed.added)
     if not agent.depth:
-        again: dict[str, Json] = {"source": "compact", "model": agent.host.model}
+        again: dict[str, Json] = {"source": "compact", "model": agent.state.model}
         added += (await run_guards(agent, Guarded("session_start", facts=again))).added
     for text in added:
-        said = MessageFinished(agent.host.new_id(), UserMessage((Text(text),)))
-        agent.host.log.emit(said, agent.path)
+        said = MessageFinished(new_id(), UserMessage((Text(text),)))
+        agent.services.log.emit(said, agent.path)
 
 
 def _prune(agent: Agent, before: int) -> bool:
@@ -93,8 +94,8 @@ def _prune(agent: Agent, before: int) -> bool:
     )
     if freed < agent.window() // 5:
         return False
-    agent.context_tokens = 0
-    agent.host.log.emit(ContextCompacted("", kept_from, before, max(0, before - freed)), agent.path)
+    agent.window_use.reported = 0
+    agent.services.log.emit(ContextCompacted("", kept_from, before, max(0, before - freed)), agent.path)
     return True
 
 
@@ -153,7 +154,7 @@ async def _summarise(agent: Agent, older: list[HistoryEntry], facts: Mapping[str
 
 def _warner(agent: Agent) -> Callable[[str], None]:
     def warn(text: str) -> None:
-        agent.host.log.emit(Warned(text), agent.path)
+        agent.services.log.emit(Warned(text), agent.path)
 
     return warn
 

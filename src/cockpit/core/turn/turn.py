@@ -17,7 +17,8 @@ from cockpit.core.agent.models import ModelChoice, RequestContext, request_answe
 from cockpit.core.agent.plugin_context import build_context
 from cockpit.core.agent.turn_limits import LimitReached, LoopGuard
 from cockpit.core.calls.tool_calls import run_calls
-from cockpit.core.permission import verdicts
+from cockpit.core.permission.verdicts import MCP_MENTION
+from cockpit.core.transcript.log import new_id
 from cockpit.core.turn.compaction import compact, context_size, is_full
 from cockpit.core.turn.context import CollectedContext, build_request, collect_context
 from cockpit.errors import CockpitError
@@ -59,12 +60,12 @@ async def expand_mentions(agent: Agent, content: tuple[Block, ...]) -> tuple[Blo
 async def _expand_mention(agent: Agent, sign: str, name: str) -> Block | None:
     """What the first that knows `name` puts beside the words; in the order of their names, so that a file
     comes before a symbol."""
-    mentions = [one for one in agent.host.catalog.all(Mention) if one.sign == sign]
+    mentions = [one for one in agent.services.catalog.all(Mention) if one.sign == sign]
     for mention in sorted(mentions, key=lambda one: one.name):
-        context = build_context(agent, agent.host.catalog.owner(Mention, mention.name))
+        context = build_context(agent, agent.services.catalog.owner(Mention, mention.name))
         if (made := await mention.expand(name, context)) is not None:
-            if mention.name == verdicts.MCP_MENTION:
-                agent.host.has_read_outside = True
+            if mention.name == MCP_MENTION:
+                agent.state.record_outside_text()
             return made
     return None
 
@@ -114,6 +115,7 @@ class TurnProgress:
 
 
 TurnWork = Callable[[TurnProgress], Awaitable[TurnFinished]]
+StartTexts = Callable[[], Awaitable[tuple[str, ...]]]
 
 
 def begin_turn(agent: Agent) -> TurnProgress:
@@ -123,16 +125,24 @@ def begin_turn(agent: Agent) -> TurnProgress:
 
 
 async def run_turn(
-    agent: Agent, op: str, origin: str, content: tuple[Block, ...], work: TurnWork | None = None
+    agent: Agent,
+    op: str,
+    origin: str,
+    content: tuple[Block, ...],
+    work: TurnWork | None = None,
+    start_texts: StartTexts | None = None,
 ) -> TurnFinished:
-    """Take a prompt to its end; the `TurnFinished` that is emitted is returned. Cancellation ends it
-    as `cancelled`, a full disk or a defect of ours as `error`, and each is raised again. `work` does it in
-    place of the agent's own model."""
+    """Run a prompt to its end and return the `TurnFinished` that was emitted.
+
+    Cancellation ends the turn as `cancelled`, a full disk or a defect of ours as `error`; each is raised
+    again. `work` answers in place of the agent's own model, and `start_texts` gives what the guards of
+    the session's start add.
+    """
     turn = begin_turn(agent)
-    log = agent.host.log
+    log = agent.services.log
     log.emit(TurnStarted(op, origin, content), agent.path)
     try:
-        refusal = await _guard_prompt(turn, content)
+        refusal = await _guard_prompt(turn, content, start_texts)
         ended = turn.finished("refusal", message=refusal) if refusal else await (work or run_steps)(turn)
         agent.halt = ""
     except BaseException as error:
@@ -159,8 +169,8 @@ async def _step_loop(turn: TurnProgress) -> TurnFinished:
     while True:
         _check_stop(agent)
         _deliver_messages(agent)
-        if agent.body is not None and agent.history.tokens() >= agent.body:
-            return await _sum_up(turn, LimitReached("tokens", CONVERSATION_FULL.format(agent.body)))
+        if agent.max_history is not None and agent.history.tokens() >= agent.max_history:
+            return await _sum_up(turn, LimitReached("tokens", CONVERSATION_FULL.format(agent.max_history)))
         try:
             agent.budget.spend_step()
         except LimitReached as error:
@@ -185,8 +195,8 @@ async def _run_step(turn: TurnProgress, tools: bool = True, extra: str = "") -> 
     choices = agent.choices()
     _check_price_known(agent, choices[0])
     collected = await collect_context(agent, turn.step == 1)
-    agent.host.log.emit(StepStarted(turn.step, choices[0].name), agent.path)
-    streaming = RequestContext(agent.host.log, agent.path, agent.host.breaker, turn.spend, agent.host.new_id)
+    agent.services.log.emit(StepStarted(turn.step, choices[0].name), agent.path)
+    streaming = RequestContext(agent.services.log, agent.path, agent.services.breaker, turn.spend, new_id)
     try:
         message = await request_answer(choices, _request_builder(agent, collected, tools, extra), streaming)
     except ModelFailed as error:
@@ -194,7 +204,7 @@ async def _run_step(turn: TurnProgress, tools: bool = True, extra: str = "") -> 
         if error.fault != "context_overflow" or turn.overflows > MAX_OVERFLOWS or not await compact(agent):
             raise
         text = f"{error.message}; the older part was compacted, asking again"
-        agent.host.log.emit(Warned(text, source="overflow"), agent.path)
+        agent.services.log.emit(Warned(text, source="overflow"), agent.path)
         return await _run_step(turn, tools, extra)
     _emit_usage(agent)
     return message
@@ -272,11 +282,16 @@ async def _sum_up(turn: TurnProgress, reached: LimitReached) -> TurnFinished:
     return turn.finished("max_turn_requests", reached.limit, reached.message)
 
 
-async def _guard_prompt(turn: TurnProgress, content: tuple[Block, ...]) -> str:
-    """What the guards of the beginning and of the prompt add is said; why they refuse is returned."""
+async def _guard_prompt(
+    turn: TurnProgress, content: tuple[Block, ...], start_texts: StartTexts | None
+) -> str:
+    """Add what the guards of the start and of the prompt say; return why they refuse, or an empty string."""
     agent = turn.agent
     guarded = Guarded("prompt", plain_text(content))
-    added = list(await _start_texts(agent, guarded.text))
+    if agent.depth:
+        added = list((await run_guards(agent, Guarded("subagent_start", guarded.text))).added)
+    else:
+        added = list(await start_texts()) if start_texts is not None else []
     if agent.halt:
         return HALTED_TEXT.format(agent.halt)
     passed = await run_guards(agent, guarded)
@@ -292,19 +307,11 @@ async def _guard_prompt(turn: TurnProgress, content: tuple[Block, ...]) -> str:
     return ""
 
 
-async def _start_texts(agent: Agent, task: str) -> tuple[str, ...]:
-    """What guards add at the beginning of the session, or of a subagent."""
-    if agent.depth:
-        return (await run_guards(agent, Guarded("subagent_start", task))).added
-    return await agent.host.beginning() if agent.host.beginning is not None else ()
-
-
 async def _wait_for_subagents(agent: Agent) -> bool:
-    """Where nobody is there for a next turn, the end of what runs in the background is waited for."""
-    host = agent.host
-    if agent.depth or host.approvals.someone or host.crew is None:
+    """Without a user there is no next turn, so wait for a subagent that runs in the background."""
+    if agent.depth or agent.services.approvals.can_ask:
         return False
-    await host.crew.one_ends()
+    await agent.agents.wait_for_any()
     return bool(agent.notes)
 
 
@@ -321,17 +328,17 @@ def _check_stop(agent: Agent) -> None:
 def _deliver_messages(agent: Agent) -> None:
     while agent.notes:
         id, text = agent.notes.popleft()
-        agent.host.log.emit(MessageFinished(id, UserMessage((Text(text),))), agent.path)
+        agent.services.log.emit(MessageFinished(id, UserMessage((Text(text),))), agent.path)
     while agent.steers:
         id, content = agent.steers.popleft()
-        agent.host.log.emit(MessageFinished(id, UserMessage(content)), agent.path)
+        agent.services.log.emit(MessageFinished(id, UserMessage(content)), agent.path)
 
 
 def _add_message(agent: Agent, text: str) -> None:
     """A word of the loop itself, in the place of the person."""
-    agent.host.log.emit(MessageFinished(agent.host.new_id(), UserMessage((Text(text),))), agent.path)
+    agent.services.log.emit(MessageFinished(new_id(), UserMessage((Text(text),))), agent.path)
 
 
 def _emit_usage(agent: Agent) -> None:
-    host = agent.host
-    host.log.emit(UsageChanged(host.usage, context_size(agent), agent.window()), agent.path)
+    services, state = agent.services, agent.state
+    services.log.emit(UsageChanged(state.usage, context_size(agent), agent.window()), agent.path)
