@@ -132,8 +132,10 @@ def describe_settled(outcome: WorktreeOutcome) -> str:
         return "[worktree: nothing was changed in it, so it was removed]"
     lines = f"{outcome.files} files +{outcome.added} -{outcome.removed}"
     notes = f"; {'; '.join(outcome.notes)}" if outcome.notes else ""
-    return f"[worktree: its work is on the branch {outcome.branch} ({lines}){notes}; "
+    return (
+        f"[worktree: its work is on the branch {outcome.branch} ({lines}){notes}; "
         "merge_worktree brings it back]"
+    )
 
 
 def relocate_event(agent: Agent, event: Event) -> Event:
