@@ -1,8 +1,7 @@
-"""Runs the guards of one point in their order. No guard loosens anything.
+"""Runs guards. No guard loosens a verdict.
 
-The points of guards that lie beside the turns: a session begins and ends, a person is notified.
-
-Knows no turn: what guards add at the beginning waits until the next one takes it.
+`run_guards` runs those of one point in order. `SessionGuards` runs those of points outside of turns: the
+start and end of a session, and notifications to the user.
 """
 
 import asyncio
@@ -46,7 +45,7 @@ MAX_SHOWN_ARGUMENTS = 400
 
 @dataclass(frozen=True, slots=True)
 class GuardOutcome:
-    """What the guards of a point made of it: `asks`, `refusal` and `halt` are reasons, empty for none."""
+    """What the guards of a point decided. `asks`, `refusal` and `halt` are reasons, empty for none."""
 
     guarded: Guarded
     added: tuple[str, ...] = ()
@@ -68,15 +67,14 @@ class _GuardRun:
 
 
 def has_guards(agent: Agent, point: Point) -> bool:
-    """Whether anybody looks at this point."""
+    """Whether any guard is registered for this point."""
     return any(guard.point == point for guard in agent.services.catalog.all(Guard))
 
 
 async def run_guards(
     agent: Agent, guarded: Guarded, guards: tuple[Guard, ...] | None = None, call: str = ""
 ) -> GuardOutcome:
-    """Put `guarded` before every guard of its point (or before `guards`). A guard that halts ends the
-    turn of `agent`."""
+    """Run every guard of the point (or `guards`). A guard that halts ends the turn of `agent`."""
     services = agent.services
     everybody = services.catalog.all(Guard) if guards is None else guards
     asked = tuple(guard for guard in everybody if guard.point == guarded.point)
@@ -99,7 +97,7 @@ async def run_guards(
 async def run_guard_list(
     guards: tuple[Guard, ...], guarded: Guarded, context: Callable[[Guard], Context], warn: Warn
 ) -> GuardOutcome:
-    """Ask every one of `guards`, each (or each group) with what the one before made of it."""
+    """Run `guards` one after another, or group by group; each sees what the one before changed."""
     passage = _GuardRun(guarded, warn)
     for together in _group_guards(guards):
         asking = (_run_guard(guard, passage.guarded, context(guard), warn) for guard in together)
@@ -120,7 +118,7 @@ async def run_guard_list(
 
 
 def _group_guards(guards: tuple[Guard, ...]) -> Iterator[list[Guard]]:
-    """Those that are asked at the same time; a group stands where its first one stands."""
+    """Guards that run at the same time. A group runs where its first guard is."""
     told: set[str] = set()
     for guard in guards:
         if not guard.group:
@@ -146,7 +144,7 @@ async def _run_guard(guard: Guard, guarded: Guarded, context: Context, warn: War
 
 
 def _ruling_on_failure(point: Point, fault: str) -> Ruling:
-    """A check that failed has not agreed, where agreement is what was asked."""
+    """A guard that failed has not agreed: before a call the user is asked."""
     return Ask(fault) if point == "tool_call" else Pass()
 
 
@@ -171,7 +169,8 @@ def _apply_ruling(ruling: Ruling, guard: Guard, passage: _GuardRun) -> None:
 
 
 def _apply_rewrite(text: str, arguments: Mapping[str, Json] | None, guard: Guard, passage: _GuardRun) -> None:
-    """Another text or other arguments. At `permission` a person is asked about the call as it stands."""
+    """Apply another text or other arguments. At `permission` the user is asked about the call as it
+    is now."""
     call = passage.guarded.call
     if call is not None and arguments is not None and passage.guarded.point == "tool_call":
         if call.arguments != arguments:
@@ -189,7 +188,8 @@ SESSION_END_SECONDS = 60.0
 
 @dataclass(slots=True)
 class SessionGuards:
-    """The occasions of one session. `idle_seconds` after a turn a person is told that they are waited for."""
+    """The guards of one session outside of its turns. The user is notified `idle_seconds` after a
+    turn ended."""
 
     main: Agent
     idle_seconds: float = 60.0
@@ -200,8 +200,8 @@ class SessionGuards:
     _idling: asyncio.TimerHandle | None = None
 
     def begin(self, source: str) -> None:
-        """The session begins, or goes on (`resume`). Asked again after a reload, those guards are told
-        that are new."""
+        """Run the guards of the start (or the `resume`) of the session. After a reload only new
+        guards run."""
         everybody = self.main.services.catalog.all(Guard)
         fresh = tuple(
             one for one in everybody if one.point == "session_start" and one.name not in self._begun
@@ -212,14 +212,14 @@ class SessionGuards:
         self._beginning = asyncio.create_task(self._begin(source, fresh, self._beginning))
 
     async def start_texts(self) -> tuple[str, ...]:
-        """What the guards of the beginning add, each text once. Waits for them."""
+        """Wait for the guards of the start and return what they add, each text once."""
         if self._beginning is not None:
             await asyncio.shield(self._beginning)
         added, self._added = tuple(self._added), []
         return added
 
     def see(self, envelope: Envelope) -> None:
-        """Notify of what a person has to answer, and of a turn that ended long ago."""
+        """Notify the user of requests to answer, and of a turn that ended a while ago."""
         event = envelope.event
         if envelope.agent == "main" and isinstance(event, TurnStarted | TurnFinished):
             self._is_idle(isinstance(event, TurnFinished))
@@ -229,7 +229,7 @@ class SessionGuards:
             self._tell(self._notify(*_notification(event)))
 
     async def end(self, reason: str) -> None:
-        """The session ends: what still runs here is over, then the guards are told."""
+        """End what still runs here, then run the guards of the end."""
         self._is_idle(False)
         running = {*self._telling, *((self._beginning,) if self._beginning else ())}
         for task in running:

@@ -1,5 +1,5 @@
-"""What a rule forbids to read, no tool reads by a side door: a workspace and a navigator that leave the lines
-of such files out (docs/adr/0016). Names stay: that a file is there is no secret.
+"""Hides the content of files that a rule forbids to read (docs/adr/0016): wraps the workspace and the
+navigator of a tool, so that no tool reads them indirectly. File names stay visible.
 """
 
 from collections.abc import AsyncIterator, Callable
@@ -27,8 +27,8 @@ HidingRule = Callable[[str], str]
 
 
 def hiding_rule(rules: tuple[PermissionRule, ...], root: str) -> HidingRule | None:
-    """Which rule hides a real path ("" for none), or None where no rule hides anything. A rule without a
-    pattern forbids a tool, not a file."""
+    """A function that returns the rule hiding a real path (empty for none), or None when no rule hides
+    anything. A rule without a pattern forbids a tool, not a file."""
     denied = tuple(
         one
         for one in rules
@@ -44,7 +44,7 @@ def hiding_rule(rules: tuple[PermissionRule, ...], root: str) -> HidingRule | No
 
 
 def hide_files(context: Context, hidden: HidingRule | None) -> Context:
-    """`context` whose workspace and navigator give no lines of what is hidden."""
+    """`context` with a workspace and a navigator that return no lines of hidden files."""
     if hidden is None:
         return context
     workspace = FilteredWorkspace(context.workspace, hidden)
@@ -89,7 +89,7 @@ class FilteredWorkspace:
 
 
 class FilteredFiles:
-    """The files of a workspace in which some cannot be read."""
+    """The files of a workspace, some of which cannot be read."""
 
     def __init__(self, inner: Files, workspace: FilteredWorkspace) -> None:
         self._inner = inner
@@ -110,7 +110,7 @@ class FilteredFiles:
 
 
 class FilteredNavigator:
-    """A navigator whose rows have no text where their file is hidden; all else is the inner one's."""
+    """A navigator whose rows have no text when their file is hidden; everything else is delegated."""
 
     def __init__(self, inner: Navigator, workspace: FilteredWorkspace) -> None:
         self._inner = inner

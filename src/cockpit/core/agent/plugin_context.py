@@ -1,6 +1,5 @@
-"""The background processes that a subagent starts: known as its own, so that they end when it is stopped.
-
-What a plugin's function is given of the running session: the contracts, bound to one agent.
+"""The `Context` that plugin functions get: workspace, navigator, session, subagents and models of one agent.
+Background processes that a subagent starts are tracked, so that they end with it.
 """
 
 import hashlib
@@ -42,7 +41,7 @@ from cockpit.settings.file_io import write_atomically
 
 
 class TrackedProcesses:
-    """The processes of a workspace; what is started in the background is noted in `jobs`."""
+    """The processes of a workspace; background jobs are recorded in `jobs`."""
 
     def __init__(self, inner: Processes, jobs: list[str]) -> None:
         self._inner = inner
@@ -63,7 +62,7 @@ class TrackedProcesses:
 
 
 class TrackedWorkspace:
-    """A workspace with `OwnProcesses`; all else is the inner one's."""
+    """A workspace with `TrackedProcesses`; everything else is delegated."""
 
     def __init__(self, inner: Workspace, jobs: list[str]) -> None:
         self._inner = inner
@@ -74,14 +73,14 @@ class TrackedWorkspace:
 
 
 def track_jobs(agent: Agent, workspace: Workspace) -> Workspace:
-    """The workspace of `agent`, whose jobs are noted when it is a subagent."""
+    """The workspace of `agent`; a subagent's background jobs are recorded."""
     if not agent.depth:
         return workspace
     return cast("Workspace", TrackedWorkspace(workspace, agent.jobs))
 
 
 async def end_jobs(agent: Agent) -> None:
-    """End what `agent` has left running."""
+    """End the background jobs of `agent`."""
     processes = agent.workspace.processes
     running = {one.id for one in processes.jobs() if one.running}
     while agent.jobs:
@@ -91,7 +90,8 @@ async def end_jobs(agent: Agent) -> None:
 
 
 def build_context(agent: Agent, plugin: str = "", running: RunningCall | None = None) -> Context:
-    """The context of a function of `plugin` that works for `agent`: what rules deny to read, it cannot."""
+    """The context of a function of `plugin` that works for `agent`. Files that rules deny to read are hidden
+    in it."""
     services = agent.services
     session: SessionView = AgentSessionView(agent, running.call.id if running else "", plugin)
     models: Models = BudgetedModels(agent)
@@ -103,7 +103,7 @@ def build_context(agent: Agent, plugin: str = "", running: RunningCall | None = 
 
 
 class AgentSessionView:
-    """The session as a plugin sees it."""
+    """The session as plugins see it."""
 
     def __init__(self, agent: Agent, call: str, plugin: str) -> None:
         self._agent = agent
@@ -189,7 +189,7 @@ class AgentSessionView:
 
 
 class AgentPlans:
-    """Plan mode as one agent's tools may touch it."""
+    """Plan mode for the tools of one agent."""
 
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
@@ -215,7 +215,7 @@ class AgentPlans:
 
 
 class JsonStore:
-    """Documents of one plugin, one file each, written whole or not at all."""
+    """Documents of one plugin, one file each, written atomically."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -236,7 +236,7 @@ class JsonStore:
 
 
 class BudgetedModels:
-    """Asking a model for a plugin, on the budget of the agent it works for."""
+    """Model requests of plugins, on the budget of the agent they work for."""
 
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
@@ -264,10 +264,10 @@ class BudgetedModels:
 
 
 class NullLog:
-    """A log for answers that are no part of the conversation."""
+    """A log for answers that are not part of the conversation."""
 
     def emit(self, event: Event, agent: str = "main", call: str = "") -> object:
-        """Nobody is told."""
+        """Discard the event."""
 
     def draft(self, draft: AnswerDraft) -> None:
-        """Nothing is kept."""
+        """Discard the draft."""

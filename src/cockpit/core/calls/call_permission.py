@@ -1,8 +1,5 @@
-"""What an answer would cover from now on, and keeping it: rules of argv shape, never a prefix of text.
-
-Writing a decision into the audit: who decided, after how long, and the form that will run.
-
-From a previewed call to a yes or a no: verdict, then a person, then what is remembered.
+"""Decides one previewed call: verdict, then the user, then what is remembered; and writes the decision to the
+audit log. Rules to remember match parsed words, never a text prefix.
 """
 
 import time
@@ -43,20 +40,20 @@ ALL_EDITS = "Edit(**)"
 
 @dataclass(frozen=True, slots=True)
 class RuleOffer:
-    """The rules an answer would keep, as people write them: for the session, and for always. Empty when
-    nothing may be remembered."""
+    """The rules an answer would store, for the session and for always. Empty when nothing may be
+    remembered."""
 
     session: tuple[str, ...] = ()
     always: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """Both in one line, for people."""
+        """Both in one line, for display."""
         session, always = ", ".join(self.session), ", ".join(self.always)
         return session if session == always else f"{session} for this session, {always} for always"
 
 
 def rule_offer(tool: Tool, preview: Preview | None, verdict: Verdict) -> RuleOffer:
-    """What a person could answer for more than this call. What deletes is asked about every time."""
+    """The rules the user can store for a call. Deletions are asked about every time."""
     if (
         preview is None
         or not verdict.may_remember
@@ -101,7 +98,7 @@ def remember_answer(agent: Agent, request: ApprovalRequested, answer: ApprovalAn
 
 @dataclass(frozen=True, slots=True)
 class PendingDecision:
-    """One call while it is decided about; `began` is when (monotonic seconds)."""
+    """A call while it is decided; `began` is monotonic seconds."""
 
     agent: Agent
     call: ToolCall
@@ -111,7 +108,7 @@ class PendingDecision:
     began: float = field(default_factory=time.monotonic)
 
     def record(self, outcome: str, approver: str = "", hunks: Mapping[str, object] | None = None) -> None:
-        """Write it. Raises `AuditFailed`: then nothing may run."""
+        """Write the decision to the audit log. Raises `AuditFailed`; the call must not run then."""
         launch = self.preview.launch if self.preview is not None else None
         self.agent.services.audit.decided(
             self.agent.path,
@@ -131,7 +128,7 @@ class PendingDecision:
 
 
 def approver_of(verdict: Verdict) -> Literal["policy", "mode", "rule", "person"]:
-    """Who answered a verdict that asked nobody: the last of its rules says it (`core/judgement`)."""
+    """Who allowed or denied a call without asking; the last rule of the verdict tells."""
     last = verdict.rules[-1] if verdict.rules else ""
     if last.startswith("mode "):
         return "mode"
@@ -153,9 +150,8 @@ CHECK_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """The outcome. `preview` is what may run: a person may have taken parts out of it. `seal` is the
-    digest of `preview.launch` as it was allowed ("" where no program is started). `sends`: it may bring
-    back text of the network."""
+    """The outcome. `preview` is what may run; the user may have left parts out. `seal` is the digest of the
+    allowed `preview.launch`, empty when no program starts. `sends`: it may return text from the network."""
 
     allowed: bool
     preview: Preview | None
@@ -174,7 +170,7 @@ async def permit_call(
     guard_asks: str,
     asked_by: str,
 ) -> Permission:
-    """Whether `call` may run."""
+    """Decide whether `call` may run."""
     services, state = agent.services, agent.state
     judged = Judged(call, tool, preview, context)
     # What a command line does stands in it; what a change does is seen in its diff, by its asker too.
@@ -219,7 +215,7 @@ async def permit_call(
 
 
 async def _run_permission_guards(agent: Agent, call: ToolCall, request: ApprovalRequested) -> str:
-    """Why a guard answers no in a person's place, empty where none does: a yes is theirs alone."""
+    """Why a guard refuses in place of the user, or an empty string. Only the user can allow."""
     facts: dict[str, Json] = {"suggestions": list(request.keeps)}
     guarded = Guarded("permission", request.reason, call, call.name, facts=facts)
     passed = await run_guards(agent, guarded, call=call.id)
@@ -229,7 +225,7 @@ async def _run_permission_guards(agent: Agent, call: ToolCall, request: Approval
 async def verdict_for(
     agent: Agent, judged: Judged, deciders: tuple[Decider, ...], now: Circumstances
 ) -> Verdict:
-    """The verdict on a call of `agent`; one that its role does not mean is denied, whatever allows it."""
+    """The verdict on a call of `agent`; a call outside of its role is denied, whatever allows it."""
     verdict = await judge_call(judged, deciders, agent.all_rules(), now)
     asked = CallFacts(judged.tool, judged.preview, agent.root, verdict.parts)
     strays = agent.rights.strays(asked) if agent.rights is not None else ""
@@ -237,8 +233,8 @@ async def verdict_for(
 
 
 def _with_profile(preview: Preview | None, verdict: Verdict, agent: Agent) -> Preview | None:
-    """The preview with the profile that the verdict asks for: from here on it is sealed. A folder outside
-    of the root is not there in any profile."""
+    """The preview with the sandbox profile of the verdict; it is sealed from here on. No profile contains a
+    folder outside of the root."""
     if preview is None or preview.launch is None:
         return preview
     inside = agent.workspace.is_inside(preview.launch.cwd)
@@ -258,7 +254,7 @@ def _sends(verdict: Verdict) -> bool:
 
 
 def _describe_sandbox(preview: Preview | None, isolation: Isolation) -> str:
-    """What the program may touch if it runs, in words."""
+    """What the program can touch, for the user."""
     if preview is None or preview.launch is None:
         return ""
     profile = preview.launch.profile
@@ -298,7 +294,7 @@ def _approval_request(
 
 
 def _problems_note(preview: Preview | None) -> str:
-    """What the change does to problems, in one line; empty where nobody could look."""
+    """What the change does to problems, in one line; empty when they were not checked."""
     checked = preview.checked if preview is not None else None
     if checked is None:
         return ""
@@ -340,7 +336,7 @@ def _launch_folder(preview: Preview) -> str:
 
 
 def _review_answer(preview: Preview | None, answer: ApprovalAnswer) -> ReviewedChanges | None:
-    """What a person took of the change set, by hunk; None where there is none."""
+    """The parts of a change set the user accepted; None for other calls."""
     if preview is None or preview.changes is None:
         return None
     return review_changes(preview.changes, answer.parts, answer.edits)
@@ -349,7 +345,7 @@ def _review_answer(preview: Preview | None, answer: ApprovalAnswer) -> ReviewedC
 async def _narrow_preview(
     preview: Preview | None, taken: ReviewedChanges | None, context: Context
 ) -> Preview | None:
-    """The preview with what the person took, as they took it."""
+    """The preview reduced to what the user accepted."""
     if preview is None or taken is None or not taken.told:
         return preview
     # What was checked was the whole set: what is left of it is looked at again, for a moment.
@@ -364,7 +360,7 @@ def _denial_text(verdict: Verdict) -> str:
 
 
 def _incomplete_text(taken: ReviewedChanges, whole: bool) -> str:
-    """Why nothing of what was allowed may be written, or nothing."""
+    """Why nothing of an allowed change may be written, or an empty string."""
     others = ", ".join((*taken.refused, *taken.edited))
     if taken.problem:
         return f"nothing was written: {taken.problem}"

@@ -1,5 +1,6 @@
-"""Going back to before a turn: what there is to go back to, and the way. A call's turn, and the
-conversation, are this module's; files are the part of `workspace/checkpoints`."""
+"""Checkpoints around calls, and rewinding to before a turn. Files are restored by
+`cockpit/workspace/checkpoints`; which turns and which conversation a rewind means is decided here.
+"""
 
 import asyncio
 import time
@@ -34,7 +35,7 @@ MAX_TITLE_LENGTH = 200
 
 @dataclass(frozen=True, slots=True)
 class PastTurn:
-    """A turn of the main agent. `seq` is its first event's."""
+    """A turn of the main agent. `seq` is that of its first event."""
 
     id: str
     seq: int
@@ -45,7 +46,7 @@ class PastTurn:
 async def run_with_checkpoint(
     agent: Agent, tool: Tool, call: ToolCall, permitted: Permission, run: Callable[[], Awaitable[Done]]
 ) -> Done:
-    """`run` the call between two looks at the files, so that what it changes can be taken back."""
+    """Run a call between two scans of the files, so that its changes can be undone."""
     kept = agent.folder.checkpoints
     if kept is None or not await _may_write(agent, tool, call, permitted.preview):
         return await run()
@@ -67,7 +68,7 @@ async def run_with_checkpoint(
 
 
 def warm_checkpoints(agent: Agent, tool: Tool) -> None:
-    """A call was taken up that may write, or is a sign of more: look the files over beside it."""
+    """Scan the files in the background: a call that may write has begun."""
     if agent.folder.checkpoints is not None and tool.kind not in READ_ONLY_KINDS:
         agent.folder.checkpoints.warm()
 
@@ -83,7 +84,7 @@ async def _may_write(agent: Agent, tool: Tool, call: ToolCall, preview: Preview 
 
 
 def _write_paths(preview: Preview | None) -> tuple[str, ...] | None:
-    """What a call says it will write; None where it may write anything."""
+    """The files a call says it will write; None when it may write anything."""
     if preview is None or preview.changes is None:
         return None
     files = preview.changes.files
@@ -91,7 +92,7 @@ def _write_paths(preview: Preview | None) -> tuple[str, ...] | None:
 
 
 async def rewind(agent: Agent, op: Rewind) -> None:
-    """Carry `op` out. Nothing else may run. Raises `CockpitError` when nothing could be done."""
+    """Carry out `op` while nothing else runs. Raises `CockpitError` when nothing could be done."""
     try:
         await _rewind(agent, op)
     except OSError as error:
@@ -121,7 +122,7 @@ async def _rewind(agent: Agent, op: Rewind) -> None:
 
 
 def past_turns(envelopes: tuple[Envelope, ...]) -> tuple[PastTurn, ...]:
-    """The main agent's turns, in order."""
+    """The turns of the main agent, in order."""
     return tuple(
         PastTurn(one.turn, one.seq, one.time, plain_text(one.event.content))
         for one in envelopes
@@ -130,7 +131,7 @@ def past_turns(envelopes: tuple[Envelope, ...]) -> tuple[PastTurn, ...]:
 
 
 def active_rewinds(agent: Agent) -> dict[str, Rewound]:
-    """The rewinds that nobody has undone, by id."""
+    """The rewinds that were not undone, by id."""
     found: dict[str, Rewound] = {}
     for envelope in agent.services.log.durable():
         if isinstance(event := envelope.event, Rewound):
@@ -142,7 +143,7 @@ def active_rewinds(agent: Agent) -> dict[str, Rewound]:
 
 
 def rewound_turns(agent: Agent, part: str) -> set[str]:
-    """The turns of which the `files` (or the `conversation`) were rewound and are so still."""
+    """The turns whose `files` (or `conversation`) are rewound now."""
     order = past_turns(agent.services.log.durable())
     seqs = {one.event.id: one.seq for one in agent.services.log.durable() if isinstance(one.event, Rewound)}
     gone: set[str] = set()
@@ -153,8 +154,8 @@ def rewound_turns(agent: Agent, part: str) -> set[str]:
 
 
 def way_back_to(agent: Agent, turn: str) -> RewindPlan:
-    """The way to before `turn`, or back from the rewind of that id. Reads the tree: call it in a thread.
-    Raises `CockpitError` for a turn that is none."""
+    """The steps to before `turn`, or back from the rewind of that id. Reads the tree: call it in a thread.
+    Raises `CockpitError` for an unknown turn."""
     if turn in active_rewinds(agent):
         return _plan_way(_agent_shadow(agent), agent, _undo_event(agent, turn))
     return _plan_way(_agent_shadow(agent), agent, _rewind_event(agent, Rewind("", "", turn)))
@@ -174,7 +175,7 @@ def _rewind_event(agent: Agent, op: Rewind) -> Rewound:
 
 
 def _undo_event(agent: Agent, id: str) -> Rewound:
-    """The event that takes a rewind back: that of `id`, or the last."""
+    """The event that undoes the rewind `id`, or the last one."""
     found = active_rewinds(agent)
     if not found or (id and id not in found):
         raise CockpitError("there is no rewind to undo", "/rewind lists what there is")
@@ -197,7 +198,7 @@ def _plan_way(shadow: CheckpointStore, agent: Agent, asked: Rewound) -> RewindPl
 def _record_rewind(
     shadow: CheckpointStore, agent: Agent, id: str, asked: Rewound, way: RewindPlan, restored: RestoreResult
 ) -> None:
-    """A rewind is a step like any other: what it changed is kept, so that it can be undone."""
+    """Record what a rewind changed, so that it can be undone."""
     now = time.time()
     call = CheckpointCall(agent.services.session, "", agent.path, id, "rewind", now)
     delta = TreeDelta(rewound_files(way, restored.paths), restored.made, restored.removed)
@@ -205,7 +206,7 @@ def _record_rewind(
 
 
 async def _announce_files(agent: Agent, restored: RestoreResult) -> None:
-    """Tell frontends and language servers which files are different now."""
+    """Tell frontends and language servers which files changed."""
     diffs = await asyncio.to_thread(lambda: [make_diff(change) for change in restored.changes])
     for change, diff in zip(restored.changes, diffs, strict=True):
         agent.navigator.changed(change.path, change.before, ())

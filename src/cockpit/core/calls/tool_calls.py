@@ -1,13 +1,9 @@
-"""How a tool's result is shown where a plugin draws it in place of the tool's own blocks.
+"""The tool calls of one answer, from start to result: each call has exactly one result.
 
-The calls of one answer, from intake to their results: each call has exactly one.
-
-Consecutive calls that are safe beside each other run together, results in call order; all others
-run alone. The order for one call is the house's: guards, arguments, preview, deciders, rules and
-mode, approval, mark, run, redact, cap, result.
-
-Calls that a plugin's function makes for its own work: through the same order as a model's call, with
-events of their own, and without a place in the conversation.
+Neighbouring calls that are safe together run together, with results in call order; all others run alone. The
+order for one call: guards, arguments, preview, deciders, rules and mode, approval, mark, run, redact, cap,
+result. Calls that plugins make for their own work take the same way; their results are not part of the
+conversation.
 """
 
 import asyncio
@@ -40,7 +36,7 @@ from cockpit.safety.audit_log import AuditFailed
 
 
 def render_result(agent: Agent, tool: Tool, call: ToolCall, result: ToolResult) -> tuple[Block, ...]:
-    """The blocks of the tool's renderer; the result's own where there is none, or it fails."""
+    """The blocks of the tool's renderer, or the result's own when there is none or it fails."""
     renderer = agent.services.catalog.get(Renderer, tool.name)
     if renderer is None:
         return result.blocks
@@ -58,7 +54,7 @@ CANCELLED_TEXT = "cancelled by the person; what it had done by then stays done"
 
 
 async def run_calls(agent: Agent, calls: tuple[ToolCall, ...], guard: LoopGuard) -> list[ToolResult]:
-    """Run `calls` and emit a result for each, also when this is cancelled in the middle."""
+    """Run `calls` and emit a result for each, also when cancelled."""
     open_calls = {call.id: call for call in calls}
     results: list[ToolResult] = []
 
@@ -80,8 +76,8 @@ async def run_calls(agent: Agent, calls: tuple[ToolCall, ...], guard: LoopGuard)
 
 
 def audit_end(agent: Agent, result: ToolResult) -> None:
-    """The end of a call in the audit. What ran has run: where that cannot be written it is said, and the
-    next call, whose decision cannot be written either, will not run."""
+    """Write the end of a call to the audit log. A failure is reported; the next call, whose decision cannot
+    be written either, will not run."""
     services = agent.services
     try:
         services.audit.finished(agent.path, result)
@@ -106,7 +102,7 @@ async def _run_batch(agent: Agent, batch: list[ToolCall], guard: LoopGuard, fini
 
 
 def _group_calls(agent: Agent, calls: tuple[ToolCall, ...]) -> Iterator[list[ToolCall]]:
-    """Neighbours that may run together; every other call alone."""
+    """Groups of neighbouring calls that may run together; every other call alone."""
     together: list[ToolCall] = []
     for call in calls:
         found = agent.toolbox.find(call.name, call.arguments)
@@ -130,7 +126,7 @@ def _is_concurrent(tool: Tool, arguments: Arguments) -> bool:
 
 
 async def run_call(agent: Agent, call: ToolCall, guard: LoopGuard, asked_by: AskedBy = "model") -> ToolResult:
-    """One call through the whole order. Raises nothing but cancellation."""
+    """Run one call through the whole order. Raises nothing but cancellation."""
     started = time.monotonic()
     found = await _find_tool(agent, call)
     if found is None or call.problem:
@@ -170,7 +166,7 @@ async def run_call(agent: Agent, call: ToolCall, guard: LoopGuard, asked_by: Ask
 
 
 async def _run_failure_guards(agent: Agent, call: ToolCall, result: ToolResult) -> ToolResult:
-    """A failure with what guards have to say to it."""
+    """A failed result with the texts guards add to it."""
     guarded = Guarded("tool_failure", result.text, call, call.name)
     passed = await run_guards(agent, guarded, call=call.id)
     return replace(result, text="\n\n".join((result.text, *passed.added))) if passed.added else result
@@ -216,8 +212,8 @@ async def _run_checked(
 async def _run_tool(
     agent: Agent, tool: Tool, call: ToolCall, permitted: Permission, context: Context
 ) -> Done:
-    """The tool's own function. Its decision is on disk first, and its mark when it can change something: both
-    are waited for at once, as each of them is a disk's time."""
+    """Run the tool's function. First its decision and, when it can change something, its mark are written to
+    disk, both at once, because each takes as long as the disk."""
     if tool.is_concurrent(call.arguments):
         await agent.services.audit.sync()
     else:
@@ -238,7 +234,7 @@ async def _run_tool(
 
 
 def _marker_problem(agent: Agent, preview: Preview | None) -> str:
-    """Why these changes must not be written: they would put our own marker where a secret stands."""
+    """Why these changes must not be written: they contain our redaction marker in place of a secret."""
     changes = preview.changes if preview is not None else None
     path = agent.services.redactor.spoilt(changes) if changes is not None else ""
     if not path:
@@ -250,7 +246,7 @@ def _marker_problem(agent: Agent, preview: Preview | None) -> str:
 
 
 def _notify_navigator(tool: Tool, preview: Preview | None, context: Context) -> None:
-    """Files that a call read or wrote will be asked about: their language's server may be started."""
+    """Tell the navigator which files a call read or wrote: questions about them are likely."""
     if tool.kind in ("read", "edit"):
         for path in _touched_files(tool, preview, context.workspace.root):
             context.navigator.seen(path)
@@ -322,9 +318,9 @@ NESTED_CALL_SIGN = ">"
 async def call_tool_for_plugin(
     agent: Agent, name: str, arguments: Mapping[str, Json], within: str = ""
 ) -> ToolResult:
-    """Run `name` for the function that serves the call `within` ("": a command's, or a guard's).
+    """Run `name` for the plugin function that serves the call `within` (empty for a command or a guard).
 
-    Raises `CockpitError` below the depth of four: a tool that calls itself would go on for ever.
+    Raises `CockpitError` below a depth of four: a tool that calls itself would not end.
     """
     if within.count(NESTED_CALL_SIGN) >= MAX_CALL_DEPTH:
         raise CockpitError(

@@ -1,7 +1,6 @@
-"""The hunk ledger: which hunks a person took, refused or edited, the change set that leaves, and what the
-model is told of it. Pure: knows no files and asks nobody.
-
-Approvals and questions that wait for a person. Knows nothing of tools or screens.
+"""Approvals and questions that wait for the user, and the hunk ledger: which hunks of a change the user
+accepted, refused or edited, the change set that remains, and what the model is told. Knows no tools and no
+screens.
 """
 
 import asyncio
@@ -28,8 +27,8 @@ REDACTION_MARK = "[redacted"
 
 @dataclass(frozen=True, slots=True)
 class ReviewedChanges:
-    """A change set after a person's answer. `accepted`, `refused` and `edited` are names of hunks, `told`
-    is what the model reads of it ("" when all was taken), `problem` why nothing may be written."""
+    """A change set after the user's answer. `accepted`, `refused` and `edited` are names of hunks. `told` is
+    the note for the model, empty when everything was accepted; `problem` says why nothing may be written."""
 
     changes: ChangeSet
     accepted: tuple[str, ...] = ()
@@ -41,7 +40,7 @@ class ReviewedChanges:
 
 @dataclass(slots=True)
 class HunkDecisions:
-    """The hunks of a change set while they are sorted, with words for the model."""
+    """The decisions on the hunks of a change set, collected with notes for the model."""
 
     accepted: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
@@ -51,7 +50,7 @@ class HunkDecisions:
 
 
 def approval_part(change: FileChange, refused: Iterable[RefusalRow] = ()) -> ApprovalPart:
-    """A file of a change set as a person is asked about it."""
+    """A file of a change set as the user is asked about it."""
     diff = make_diff(change)
     before = tuple(row for row in refused if row.path == change.path)
     can_edit = _can_edit(change)
@@ -70,7 +69,7 @@ def part_names(part: ApprovalPart) -> tuple[str, ...]:
 def split_hunks(
     request: ApprovalRequested, decision: Decision, parts: tuple[str, ...], edits: tuple[HunkEdit, ...]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The hunks that an allow refuses and edits; none of them when all is rejected."""
+    """The hunks an allow refuses and edits; none when everything is rejected."""
     if not decision.startswith("allow"):
         return (), ()
     edited = tuple(edit.hunk for edit in edits)
@@ -86,7 +85,7 @@ def split_hunks(
 def review_changes(
     changes: ChangeSet, parts: tuple[str, ...], edits: tuple[HunkEdit, ...] = ()
 ) -> ReviewedChanges:
-    """`changes` with what a person took, as they took it. `parts` name files or hunks, none means all."""
+    """`changes` as the user accepted them. `parts` names files or hunks; empty means all."""
     texts = {edit.hunk: edit.text for edit in edits}
     sorting = HunkDecisions()
     files = [_review_file(change, parts, texts, sorting) for change in changes.files]
@@ -102,7 +101,7 @@ def review_changes(
 
 
 def hunks_for_audit(taken: ReviewedChanges | None) -> dict[str, object] | None:
-    """The names of the hunks for the audit, None where all was taken as it came."""
+    """The names of the hunks for the audit log; None when everything was accepted unchanged."""
     if taken is None or not taken.told:
         return None
     return {"accepted": taken.accepted, "refused": taken.refused, "edited": taken.edited}
@@ -111,7 +110,7 @@ def hunks_for_audit(taken: ReviewedChanges | None) -> dict[str, object] | None:
 def _review_file(
     change: FileChange, parts: tuple[str, ...], texts: Mapping[str, str], sorting: HunkDecisions
 ) -> FileChange | None:
-    """The file as it is to be written, None when nothing of it is."""
+    """The file as it is to be written, or None when nothing of it is."""
     diff = make_diff(change)
     kept: set[str] = set()
     written: dict[str, bytes] = {}
@@ -148,8 +147,7 @@ def _review_file(
 
 
 def edited_bytes(hunk: Hunk, text: str) -> bytes:
-    """The bytes that take the place of a hunk's new lines: with its line ends, its byte order mark, and
-    a last newline where it had one."""
+    """The bytes that replace a hunk's new lines, with its line endings, byte order mark and final newline."""
     new = [line for line in hunk.lines if line[:1] in (" ", "+")]
     text = text.replace("\r\n", "\n")
     if not text:
@@ -166,7 +164,7 @@ def edited_bytes(hunk: Hunk, text: str) -> bytes:
 
 
 def collect_refusals(envelopes: Iterable[Envelope]) -> tuple[RefusalRow, ...]:
-    """Every hunk a person has refused, in order, out of a session's durable events."""
+    """Every hunk the user refused, in order, from the durable events of a session."""
     asked: dict[str, ApprovalRequested] = {}
     found: list[RefusalRow] = []
     for envelope in envelopes:
@@ -189,7 +187,7 @@ def collect_refusals(envelopes: Iterable[Envelope]) -> tuple[RefusalRow, ...]:
 
 
 def _decidable_hunks(diff: Diff) -> tuple[tuple[str, int, tuple[str, ...]], ...]:
-    """Name, first line and signed lines of what can be decided by itself in a file's change."""
+    """Name, first line and signed lines of each piece of a file's change that can be decided separately."""
     is_one = bool(diff.note or diff.moved_from or not diff.hunks)
     if not is_one:
         return tuple(
@@ -206,7 +204,7 @@ def _changed_lines(lines: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _was_refused(lines: tuple[str, ...], before: tuple[RefusalRow, ...]) -> bool:
-    """Whether what was refused stands in these lines again, alone or among others."""
+    """Whether refused lines appear again in these lines."""
     here = [line.rstrip() for line in lines]
     for row in before:
         wanted = [line.rstrip() for line in row.lines]
@@ -264,7 +262,7 @@ DecidedBy = Literal["person", "timeout", "closed", "nobody"]
 
 @dataclass(frozen=True, slots=True)
 class ApprovalAnswer:
-    """How a person answered."""
+    """The user's answer to an approval. `plan` is their decision on a plan."""
 
     decision: Decision
     note: str = ""
@@ -279,7 +277,7 @@ class ApprovalAnswer:
 
     @property
     def outcome(self) -> str:
-        """How the audit names it: nobody there and too late are told apart."""
+        """The name in the audit log, which distinguishes an absent user from a late answer."""
         names: dict[DecidedBy, str] = {"nobody": "auto_deny", "timeout": "timeout"}
         return names.get(self.by, self.decision)
 
@@ -353,7 +351,7 @@ class Approvals:
         future.set_result(ApprovalAnswer(op.decision, op.note, parts, edits=op.edits, plan=plan))
 
     def is_waiting(self, request: str) -> bool:
-        """Whether `request` is still to be answered."""
+        """Whether `request` is still unanswered."""
         future = self._answers.get(request)
         return future is not None and not future.done()
 

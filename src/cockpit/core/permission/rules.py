@@ -1,14 +1,10 @@
-"""Permission rules as people write them: `Bash(git *)`, `Edit(src/**)`, `mcp__srv__*`.
+"""Permission rules such as `Bash(git *)`, `Edit(src/**)` or `mcp__srv__*`, and the rights of roles.
 
-Reads rules and says which ones cover a call. A deny or ask rule bites when any part of the call fits; an
-allow only when every part that would be asked about is covered, and never a part that may not be
-remembered. Knows no person and no mode. Of a line whose grammar could not be read it takes every piece
-between operators for a command, for deny and ask only: that can only tighten (docs/adr/0004).
-
-Which tools and calls an agent may run: never more than the one that opened it (SAFETY.md G11).
-
-The gates for a tool: it is in the role's list, it is none that a subagent never has, and every agent above
-has it too. Decides when a call runs, not when a list is sent. Whether a call may run is judged behind them.
+A deny or ask rule applies when any part of a call matches; an allow rule only when the rules together cover
+every part that would be asked about, and never a part that may not be remembered. Of a command line that
+could not be parsed every piece between operators counts as a command, for deny and ask only, which can only
+tighten (docs/adr/0004). A role never has more rights than the agent that opened it. Knows no user and no
+mode.
 """
 
 import difflib
@@ -39,7 +35,7 @@ MATCH_ALL = frozenset({"", "*", "**"})
 
 @dataclass(frozen=True, slots=True)
 class PermissionRule:
-    """One line of a rules list. `source` says where it stands, for people."""
+    """One rule. `source` says where it comes from, for display."""
 
     level: Literal["allow", "ask", "deny"]
     tool: str
@@ -52,7 +48,7 @@ class PermissionRule:
 
 @dataclass(frozen=True, slots=True)
 class CallFacts:
-    """A call as rules see it. `parts` are the commands of a command line as a decider read them."""
+    """A call as rules see it. `parts` are the commands of a command line as a decider parsed them."""
 
     tool: Tool
     preview: Preview | None
@@ -62,7 +58,7 @@ class CallFacts:
 
 @dataclass(frozen=True, slots=True)
 class RuleMatch:
-    """What the rules say of a call: `by` are those that decide, `shadowed` those that fit too and lose."""
+    """The rules that match a call: `by` decide, `shadowed` match too and lose."""
 
     level: Literal["allow", "ask", "deny"]
     by: tuple[PermissionRule, ...]
@@ -73,7 +69,7 @@ class RuleMatch:
 
 
 def parse_rule(level: Literal["allow", "ask", "deny"], text: str, source: str) -> PermissionRule:
-    """A rule from `Tool` or `Tool(pattern)`. Raises `SettingsInvalid`."""
+    """Parse `Tool` or `Tool(pattern)`. Raises `SettingsInvalid`."""
     found = RULE_FORM.match(text)
     if found is None:
         raise SettingsInvalid(
@@ -83,8 +79,8 @@ def parse_rule(level: Literal["allow", "ask", "deny"], text: str, source: str) -
 
 
 def describe_unknown_rules(rules: tuple[PermissionRule, ...], tools: tuple[Tool, ...]) -> tuple[str, ...]:
-    """A sentence for each rule that names no tool there is: a misspelt deny forbids nothing. MCP's
-    tools may come later."""
+    """A sentence for each rule that names no tool: a misspelt deny forbids nothing. MCP tools may
+    come later."""
     names = {*(tool.name for tool in tools), *(alias.name for tool in tools for alias in tool.aliases)}
     names |= SHELL_NAMES | READ_NAMES | WRITE_NAMES
     strange = (rule for rule in rules if not rule.tool.startswith("mcp__") and rule.tool not in names)
@@ -99,7 +95,8 @@ def _describe_unknown_rule(rule: PermissionRule, names: set[str]) -> str:
 
 
 def match_rules(rules: tuple[PermissionRule, ...], asked: CallFacts) -> RuleMatch | None:
-    """What decides: a deny that fits, else an ask, else the allow rules if together they cover the call."""
+    """The rules that decide: a deny that matches, else an ask, else the allow rules if they cover the whole
+    call."""
     named = tuple(rule for rule in rules if _rule_names_tool(rule, asked.tool))
     denies = tuple(rule for rule in named if rule.level == "deny" and _matches_any_part(rule, asked))
     asks = tuple(rule for rule in named if rule.level == "ask" and _matches_any_part(rule, asked))
@@ -112,12 +109,12 @@ def match_rules(rules: tuple[PermissionRule, ...], asked: CallFacts) -> RuleMatc
 
 
 def names_tool(rule: PermissionRule, tool: Tool) -> bool:
-    """Whether a rule means the tool at all: by its name, another agent's, or its kind (`Edit`, `Bash`)."""
+    """Whether a rule means the tool: by its name, an alias, or its kind (`Edit`, `Bash`)."""
     return _rule_names_tool(rule, tool)
 
 
 def covers_every_part(rules: tuple[PermissionRule, ...], asked: CallFacts) -> bool:
-    """Whether every part of a call has one of these shapes, however harmless it is besides."""
+    """Whether every part of a call matches one of the rules, harmless parts included."""
     preview = asked.preview
     if any(rule.pattern in MATCH_ALL for rule in rules):
         return True
@@ -134,7 +131,7 @@ def covers_every_part(rules: tuple[PermissionRule, ...], asked: CallFacts) -> bo
 
 
 def _matches_any_part(rule: PermissionRule, asked: CallFacts) -> bool:
-    """Whether any part of the call fits."""
+    """Whether any part of the call matches."""
     preview = asked.preview
     if rule.pattern in MATCH_ALL:
         return True
@@ -151,7 +148,7 @@ def _matches_any_part(rule: PermissionRule, asked: CallFacts) -> bool:
 
 
 def _matching_allows(rules: tuple[PermissionRule, ...], asked: CallFacts) -> tuple[PermissionRule, ...]:
-    """The rules that cover all of the call together, or none."""
+    """The rules that cover the whole call together, or none."""
     preview = asked.preview
     lift = preview.lift if preview is not None else ""
     if lift and (same := tuple(rule for rule in rules if rule.pattern == lift)):
@@ -174,8 +171,7 @@ def _matching_allows(rules: tuple[PermissionRule, ...], asked: CallFacts) -> tup
 
 
 def _rule_for_part(rules: tuple[PermissionRule, ...], part: CommandPart) -> PermissionRule | None:
-    """The allow rule that covers a part. One that may not be remembered is covered by none, nor is one
-    that is blocked."""
+    """The allow rule that covers a part. A part that is denied or may not be remembered has none."""
     if part.level == "deny" or not part.shape:
         return None
     return _rule_for_words(rules, part.argv)
@@ -194,7 +190,7 @@ def _all_or_none(found: list[PermissionRule | None]) -> tuple[PermissionRule, ..
 
 
 def _rule_names_tool(rule: PermissionRule, tool: Tool) -> bool:
-    """Whether the rule speaks of the tool. Leave to edit is no leave to delete."""
+    """Whether the rule means the tool. A permission to edit is none to delete."""
     name = rule.tool
     if name == tool.name or any(alias.name == name for alias in tool.aliases):
         return True
@@ -219,9 +215,9 @@ ALWAYS_ALLOWED = frozenset({"read_result"})
 
 @dataclass(frozen=True, slots=True)
 class RoleRights:
-    """What `role` leaves of what `above` has (None: the main agent, which has all).
+    """What `role` keeps of the rights of `above` (None: the main agent, which has all).
 
-    `may_open` is the depth that is left for agents of its own; one in the `background` asks nobody.
+    `may_open`: it may open subagents. An agent in the `background` asks no questions.
     """
 
     role: Role
@@ -230,7 +226,7 @@ class RoleRights:
     background: bool = False
 
     def withholds(self, tool: Tool) -> str:
-        """Why `tool` is not for this agent, or ""."""
+        """Why `tool` is not available to this agent, or an empty string."""
         if self.above is not None and (reason := self.above.withholds(tool)):
             return reason
         if tool.name in PLANNING_TOOLS:
@@ -258,7 +254,7 @@ class RoleRights:
         return own if self.above is None else (*self.above.denies(), *own)
 
     def strays(self, asked: CallFacts) -> str:
-        """Why a call is none of those that the role's list means (`Bash(git diff *)`), or ""."""
+        """Why a call is outside of the role's list (`Bash(git diff *)`), or an empty string."""
         if self.above is not None and (reason := self.above.strays(asked)):
             return reason
         entries = [entry for entry in self.role.tools or () if entry_names_tool(entry, asked.tool)]
@@ -274,7 +270,7 @@ class RoleRights:
         return f"the role {self.role.name} may use {asked.tool.name} only as {_join_entries(entries)}"
 
     def may_be(self, names_of: Iterable[str]) -> str:
-        """Why it may not open a role that goes by these names (`Task(explore)` in its list), or ""."""
+        """Why it may not open a role with these names (`Task(explore)` in its list), or an empty string."""
         if self.above is not None and (reason := self.above.may_be(names_of)):
             return reason
         said = [
@@ -289,7 +285,7 @@ class RoleRights:
 
 
 def entry_names_tool(entry: str, tool: Tool) -> bool:
-    """Whether an entry of a list (`Bash`, `mcp__github__*`, `Bash(git *)`) means the tool."""
+    """Whether an entry of a tool list (`Bash`, `mcp__github__*`, `Bash(git *)`) means the tool."""
     bare = entry.partition("(")[0].strip()
     own = (tool.name, *(alias.name for alias in tool.aliases))
     if "*" in bare:
@@ -303,7 +299,7 @@ def entry_names_tool(entry: str, tool: Tool) -> bool:
 
 
 def unknown_entries(entries: Iterable[str], tools: tuple[Tool, ...]) -> tuple[str, ...]:
-    """The entries that mean no tool there is. Those of MCP servers come and go and are not among them."""
+    """The entries that mean no existing tool. Those of MCP servers come and go and are not reported."""
     return tuple(
         entry
         for entry in entries
@@ -314,7 +310,7 @@ def unknown_entries(entries: Iterable[str], tools: tuple[Tool, ...]) -> tuple[st
 
 
 def _denies_tool(entry: str, tool: Tool) -> bool:
-    """As a rule would: who denies `Edit` means every tool that edits."""
+    """Whether an entry denies the tool like a rule: `Edit` means every tool that edits."""
     return entry_names_tool(entry, tool) or names_tool(
         parse_rule("deny", entry.partition("(")[0], "a role"), tool
     )
@@ -327,7 +323,7 @@ def _is_listed(tool: Tool, entries: tuple[str, ...]) -> bool:
 
 
 def _entry_pattern(entry: str) -> str:
-    """What stands in an entry's parentheses, "" where it means every call."""
+    """The pattern in an entry's parentheses, empty when it means every call."""
     inner = entry.partition("(")[2].strip().removesuffix(")").strip()
     return "" if inner in ("*", "**") else inner
 

@@ -58,9 +58,9 @@ DECIDER_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """What is so when a call is judged: `typed` says that a person at the screen wrote this very call,
-    `is_held` that a full sandbox holds programs in, `has_read_outside` that text of the network is in the
-    conversation, `is_planning` that plan mode holds the agent."""
+    """The situation a call is judged in. `typed`: the user at the screen wrote this very call. `is_held`: a
+    full sandbox holds programs. `has_read_outside`: text from the network is in the conversation.
+    `is_planning`: plan mode applies to the agent."""
 
     mode: Mode
     typed: bool = False
@@ -98,8 +98,8 @@ async def judge_call(
 
 
 def _only_reads(judged: Judged, verdict: Verdict) -> bool:
-    """Whether plan mode lets a call be judged on. By what it can do, never by its name: whatever is not
-    known to look only changes something, so a tool of a kind or capability nobody foresaw is refused."""
+    """Whether plan mode lets a call be judged. Decided by what the call can do, never by its name: a kind or
+    capability that is not known to only read is refused."""
     tool = judged.tool
     if tool.kind == "execute":
         # A command line that was proven to read, and runs where it could not do more.
@@ -112,8 +112,8 @@ def _only_reads(judged: Judged, verdict: Verdict) -> bool:
 
 
 def _is_allowed_mcp_read(tool: Tool, covered: RuleMatch | None) -> bool:
-    """Whether plan mode lets a foreign tool be judged on: it says that it only reads, and a person's own rule
-    names it. Neither is enough by itself."""
+    """Whether plan mode lets an MCP tool be judged: it says that it only reads, and a rule of the user names
+    it. Neither is enough alone."""
     foreign = tool.kind == "fetch" and tool.name.startswith(OUTSIDE_TOOLS)
     return (
         foreign
@@ -126,7 +126,7 @@ def _is_allowed_mcp_read(tool: Tool, covered: RuleMatch | None) -> bool:
 def _apply_rules_and_mode(
     verdict: Verdict, judged: Judged, covered: RuleMatch | None, now: Circumstances
 ) -> Verdict:
-    """An ask after rules and mode had their say."""
+    """An ask after rules and mode are applied."""
     if covered is not None and covered.level == "allow" and _rule_may_allow(verdict, now):
         return replace(verdict, level="allow", rules=(*verdict.rules, str(covered)))
     asked_for = covered is not None and covered.level == "ask"
@@ -148,18 +148,18 @@ def _apply_rules_and_mode(
 
 
 def _rule_may_allow(verdict: Verdict, now: Circumstances) -> bool:
-    """Once the conversation holds text of the network, no standing permission sends anything back there."""
+    """Once text from the network is in the conversation, no remembered rule may send anything back there."""
     sends = bool(verdict.capabilities & SENDING_CAPABILITIES)
     return verdict.may_remember and not (sends and now.has_read_outside)
 
 
 def _is_edit(verdict: Verdict, judged: Judged) -> bool:
-    """An ordinary edit; one of a file that says what runs later is asked about by itself."""
+    """Whether it is an ordinary edit. Files that decide what runs later are asked about separately."""
     return judged.tool.kind in EDIT_KINDS and _is_inside(judged) and verdict.may_remember
 
 
 def _is_confined(verdict: Verdict, judged: Judged) -> bool:
-    """A program that a trusted folder's work needs, which the sandbox holds in."""
+    """Whether the sandbox holds a program that works in a trusted folder."""
     if not judged.context.session.trusted or verdict.sandbox != "build" or not verdict.may_remember:
         return False
     return bool(verdict.capabilities) and verdict.capabilities <= CONFINED_CAPABILITIES
@@ -181,7 +181,7 @@ async def _ask_deciders(judged: Judged, deciders: tuple[Decider, ...]) -> Verdic
 
 
 def _combine_verdicts(one: Verdict | None, other: Verdict) -> Verdict:
-    """The stricter of two; what each knows about risk and remembering is kept."""
+    """The stricter of two verdicts, with the risk and restrictions of both."""
     if one is None:
         return other
     first, second = (one, other) if STRICTNESS[one.level] >= STRICTNESS[other.level] else (other, one)
@@ -200,7 +200,7 @@ def _combine_verdicts(one: Verdict | None, other: Verdict) -> Verdict:
 
 
 def _default_verdict(judged: Judged) -> Verdict:
-    """All deciders were silent."""
+    """The verdict when all deciders are silent."""
     tool = judged.tool
     looks = tool.kind in READ_ONLY_KINDS or tool.capabilities & CHANGING_CAPABILITIES
     if looks and not _can_change(judged) and _is_inside(judged):
@@ -218,8 +218,8 @@ def _default_verdict(judged: Judged) -> Verdict:
 
 
 def _can_change(judged: Judged) -> bool:
-    """Whether the call can change anything. A tool that writes files may be asked only to look: for such
-    a call it says that it is concurrent, which its contract calls changing nothing."""
+    """Whether the call can change anything. A tool that writes files says of a call that only reads that it
+    is concurrent."""
     tool = judged.tool
     if not tool.capabilities & CHANGING_CAPABILITIES:
         return False

@@ -1,6 +1,5 @@
-"""Slash commands and plugin actions: found, run, and answered as an event or a prompt.
-
-What a session offers to whoever may call it: tools with their schemas, prompts with their text.
+"""Slash commands and plugin actions, and what a session offers to other programs: tools with their schemas,
+prompts with their text.
 """
 
 import asyncio
@@ -40,11 +39,10 @@ from cockpit.protocol.queries import (
 
 
 async def run_command(agent: Agent, op: Invoke) -> AsPrompt | None:
-    """Run the command `op.action`.
+    """Run the command `op.action` and return the prompt it makes, if any.
 
-    Emits a `Noticed` with kind `show` (content to draw) or `action` (one of the frontend's own
-    actions); its data holds the op's id under `op`. Returns the prompt a command makes.
-    Raises `CockpitError` for an unknown command.
+    Emits a `Noticed` with kind `show` (content to draw) or `action` (an action of the frontend); its data
+    holds the op's id under `op`. Raises `CockpitError` for an unknown command.
     """
     services = agent.services
     if op.action.startswith(MCP_PREFIX):
@@ -67,8 +65,8 @@ async def run_command(agent: Agent, op: Invoke) -> AsPrompt | None:
 
 
 def _command_model(agent: Agent, name: str) -> str:
-    """The model that a command's file names, "" where there is none of that name: that is said. A tier that
-    nobody has set is the session's own model."""
+    """The model a command's file names, or an empty string for the session's own: an unknown model is
+    reported, and a tier that no setting defines is ignored."""
     services = agent.services
     if not name or (name in TIERS and not services.settings.table("models.tiers").get(name)):
         return ""
@@ -80,7 +78,7 @@ def _command_model(agent: Agent, name: str) -> str:
 
 
 async def expand_prompt(agent: Agent, name: str, text: str) -> str:
-    """What the command `name` of a file says to a model. Raises `CockpitError` where it says nothing."""
+    """The prompt of the file command `name`. Raises `CockpitError` when it makes none."""
     command = _find_command(agent, name)
     if command.hidden or command.origin is None:
         raise CockpitError(f"/{name} is no prompt", "prompts are the commands and skills of files")
@@ -104,7 +102,7 @@ def _find_command(agent: Agent, name: str) -> Command:
 
 
 async def answer_offering(agent: Agent, query: CatalogQuery) -> CatalogReply:
-    """The answer to `query`. Raises `CockpitError` for a prompt that is none."""
+    """The answer to `query`. Raises `CockpitError` for a name that is not a prompt."""
     match query:
         case Tools():
             return ToolRows(tuple(_tool_row(agent, one) for one in agent.toolbox.tools()))
@@ -120,8 +118,8 @@ async def answer_offering(agent: Agent, query: CatalogQuery) -> CatalogReply:
 
 
 def _skill_text(skill: Skill, text: str) -> str:
-    """The skill's text with its arguments. It is not in force here, and what it wants run stands in it as
-    written: that is for the agent that reads it."""
+    """The skill's text with its arguments. Its embedded commands are not run: that is for the agent that
+    reads it."""
     values = TemplateValues(text, skill.arguments, dialect=skill.dialect, name=skill.name)
     return expand_template(skill.body(), values).text
 

@@ -1,10 +1,5 @@
-"""Every setting as a row, with its value and where that comes from. Reads no file.
-
-Answers about code: each query to the navigator, each refusal in words.
-
-What there is to go back to, as rows for people: the query `Checkpoints`. Only reads.
-
-Answers to queries. Only reads; what it tells is what the running session has.
+"""Answers queries from the running session: completions, commands, code, checkpoints, changes, plugins and
+settings. Only reads.
 """
 
 import asyncio
@@ -88,7 +83,7 @@ from cockpit.workspace.files.changes import make_diff
 
 
 def setting_rows(settings: EffectiveSettings) -> tuple[SettingRow, ...]:
-    """One row a key, in the schema's order; tables are not rows of their own."""
+    """One row per key, in the order of the schema; tables are not rows."""
     return tuple(
         SettingRow(
             key=key.name,
@@ -114,7 +109,7 @@ CodeQuery: TypeAlias = Symbols | Place | Navigate | Problems | Servers | FileTex
 
 
 async def answer_code_query(agent: Agent, query: CodeQuery) -> Reply:
-    """The reply, or `Refused` with what is wrong with the place."""
+    """The reply, or `Refused` with the reason."""
     try:
         return await _query_navigator(agent, query)
     except (CockpitError, OSError) as error:
@@ -158,7 +153,7 @@ MAX_NAMED_PATHS = 20
 
 
 async def list_checkpoints(agent: Agent, query: Checkpoints) -> Reply:
-    """The rows, and for `query.turn` what going back would change."""
+    """The checkpoints, and what going back to `query.turn` would change."""
     kept = agent.folder.checkpoints
     if kept is None:
         return Refused("this session keeps no checkpoints")
@@ -296,7 +291,7 @@ async def _complete(agent: Agent, query: Complete) -> Reply:
 
 
 async def _complete_command(agent: Agent, query: Complete, typed: str) -> tuple[Completion, ...]:
-    """What a command would take at the cursor, which stands behind its name."""
+    """Completions for the arguments of a command."""
     name, _, text = typed[1:].partition(" ")
     catalog = agent.services.catalog
     named = (one for one in catalog.all(Command) if not one.hidden and name in (one.name, *one.aliases))
@@ -309,8 +304,8 @@ async def _complete_command(agent: Agent, query: Complete, typed: str) -> tuple[
 
 
 def _match_rank(word: str, row: Completion) -> int:
-    """0 for the best: its name is `word`, begins with it, holds it, or only its letters. So that rows of
-    several mentions stand in one order; between equals `files` comes before `symbols`."""
+    """How well a row matches, 0 for the best: its name equals `word`, starts with it, contains it, or has its
+    letters. It gives rows of several mentions one order; among equals `files` comes before `symbols`."""
     wanted, label = word.strip('"').lower(), row.label.lower()
     names = (label, label.rpartition(".")[2], row.insert.lower().lstrip('@"').rstrip('" '))
     if wanted in names:
@@ -336,8 +331,8 @@ def _command_rows(agent: Agent) -> CommandRows:
 
 
 def _change_rows(agent: Agent) -> ChangeRows:
-    """Every diff a call of this session has made, in order, but those that were taken back, and those in
-    worktrees of subagents: they come with the merge."""
+    """Every diff of this session's calls in order, except those that were rewound, and those in worktrees of
+    subagents, which come with the merge."""
     gone, elsewhere = rewound_turns(agent, "files"), isolated_agents(agent.services)
     results = (
         one.event.result

@@ -1,4 +1,4 @@
-"""The deck in this process: its sessions, and what they share (plugins, workspaces, the breaker)."""
+"""The deck of this process: its sessions and what they share (plugins, workspaces, circuit breaker)."""
 
 import asyncio
 import os
@@ -41,7 +41,7 @@ from cockpit.workspace.sandbox.values import SandboxSettings, parse_sandbox_sett
 
 
 class LocalDeck:
-    """Sessions whose core runs on this loop."""
+    """Opens sessions whose core runs on this event loop."""
 
     def __init__(self, options: RunOptions | None = None) -> None:
         self._options = options or RunOptions()
@@ -60,8 +60,8 @@ class LocalDeck:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def open(self, root: str, resume: str | None = None) -> Channel:
-        """A new session on `root`, or the stored one `resume`. Raises `SessionUnknown`, `SessionBusy`,
-        `SettingsInvalid`, and `CockpitError` for a root that is no folder."""
+        """A new session on `root`, or the stored session `resume`. Raises `SessionUnknown`, `SessionBusy`,
+        `SettingsInvalid`, and `CockpitError` for a root that is not a folder."""
         self._loop = asyncio.get_running_loop()
         root = await asyncio.to_thread(_resolve_root, root)
         if resume is None:
@@ -133,7 +133,7 @@ class LocalDeck:
     async def _workspace(
         self, root: str, sandbox: SandboxSettings | None = None
     ) -> tuple[LocalWorkspace, tuple[str, ...]]:
-        """The workspace of a root, one for all its sessions, and what was mended when it was made."""
+        """The workspace all sessions of a root share, and what was recovered when it was opened."""
         if root in self._workspaces:
             return self._workspaces[root], ()
         workspace = LocalWorkspace(root, str(paths.state()), sandbox=sandbox)
@@ -141,14 +141,14 @@ class LocalDeck:
         return workspace, tuple(str(one) for one in await workspace.recover())
 
     def _checkpoint_store(self, root: str) -> CheckpointStore:
-        """The checkpoints of a root, one for all its sessions; nothing is made before a call writes."""
+        """The checkpoints all sessions of a root share. Nothing is created before a call writes."""
         if root not in self._checkpoint_stores:
             folder = paths.state() / "checkpoints" / session_store.session_folder(root).name
             self._checkpoint_stores[root] = CheckpointStore(root, folder)
         return self._checkpoint_stores[root]
 
     async def _navigator(self, root: str, catalog: PluginCatalog, trusted: bool) -> LiveNavigator:
-        """The navigator of a root, one for all its sessions, with the languages there are now."""
+        """The navigator all sessions of a root share, with the current languages."""
         workspace, _ = await self._workspace(root)
 
         def warn(text: str) -> None:
@@ -166,8 +166,8 @@ class LocalDeck:
         return opened.navigator
 
     async def _load_catalog(self, root: str, trusted: bool) -> tuple[EffectiveSettings, PluginCatalog]:
-        """Settings and catalog of a root, worked out in a thread: plugins are foreign code. What MCP servers
-        offer by now is joined to it."""
+        """Settings and catalog of a root, loaded in a thread because plugins run, with what MCP servers offer
+        now."""
         async with self._loading:
             settings, catalog = await asyncio.to_thread(self._build, root, trusted)
         return settings, self._servers.joined(root, trusted, settings, catalog)
@@ -196,7 +196,7 @@ class LocalDeck:
         return self._options.trust
 
     def _changed(self, root: str) -> None:
-        """A plugin says (from any thread) that it registers something else now."""
+        """Handle a plugin's notice, from any thread, that it registers something else now."""
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._reload_root, root)
 
@@ -215,7 +215,7 @@ class LocalDeck:
                     self._apply_reload(session, settings, catalog)
 
     async def _reload(self, session: AgentSession, trusted: bool, keep: bool) -> None:
-        """Trust was given or taken: what a folder's files bring comes or goes."""
+        """Trust has changed: load the folder's files again, or drop what they registered."""
         root = session.services.root
         if keep:
             await asyncio.to_thread(trust.save_trust, root, trusted)
@@ -258,7 +258,7 @@ class LocalDeck:
 
 
 def _event_recorder(file: Path) -> Callable[[Envelope], None]:
-    """Writes every envelope, passing ones too, to `file`; what it holds can be replayed."""
+    """A function that appends every envelope, transient ones too, to `file` for replay."""
     file.parent.mkdir(parents=True, exist_ok=True)
 
     def write(envelope: Envelope) -> None:

@@ -1,5 +1,6 @@
-"""The MCP servers of the deck's roots: shared by the sessions of a root, joined to its catalog, shown in
-Work. Speaks no MCP; imports no SDK."""
+"""The MCP servers of the deck's roots: shared by the sessions of a root, added to its catalog, and shown as a
+panel. The protocol itself is in `cockpit.mcp`, imported only when a server is configured.
+"""
 
 import asyncio
 from collections.abc import Iterable, Mapping
@@ -31,7 +32,7 @@ RootKey = tuple[str, bool]
 
 @dataclass(slots=True)
 class _RootServers:
-    """The servers of one root (as trusted, or as not), its catalog without them, and its sessions."""
+    """The servers of one root, trusted or not, its catalog without them, and its sessions."""
 
     base: PluginCatalog
     servers: "McpServers | None" = None
@@ -50,7 +51,7 @@ class _RootServers:
 
 
 class McpServerPool:
-    """All of the deck's. Where no server is named nothing is imported, and without a session none starts."""
+    """The MCP servers of a deck. Without a session none starts."""
 
     def __init__(self, connects: bool = True) -> None:
         self._connects = connects
@@ -60,7 +61,7 @@ class McpServerPool:
     def joined(
         self, root: str, trusted: bool, settings: EffectiveSettings, catalog: PluginCatalog
     ) -> PluginCatalog:
-        """`catalog` with what its servers offer now. Servers that it names no more are ended."""
+        """`catalog` with what its servers offer now. Servers it no longer names are closed."""
         found = self._roots.setdefault((root, trusted), _RootServers(catalog))
         found.base = catalog
         # Who switches the plugin off wants none of it: its verdicts and its listings are gone, too.
@@ -82,7 +83,7 @@ class McpServerPool:
         return _with_servers(catalog, found.servers)
 
     def attach(self, session: AgentSession, at_once: bool) -> None:
-        """The session works with the servers of its root from now on; they begin soon, or `at_once`."""
+        """Connect the session to the servers of its root; they start soon, or `at_once`."""
         services, state = session.services, session.state
         self.detach(services.session, keep=(services.root, state.trusted))
         found = self._roots.setdefault((services.root, state.trusted), _RootServers(services.catalog))
@@ -96,7 +97,7 @@ class McpServerPool:
             loop.call_later(START_DELAY, found.begin)
 
     def detach(self, session: str, keep: RootKey | None = None) -> None:
-        """The session is gone. Servers that nobody uses any more are ended."""
+        """The session is closed. Servers without a session are closed."""
         for key, found in tuple(self._roots.items()):
             if found.sessions.pop(session, None) is not None and not found.sessions and key != keep:
                 del self._roots[key]
@@ -106,13 +107,13 @@ class McpServerPool:
                     end.add_done_callback(self._ends.discard)
 
     async def close(self) -> None:
-        """End all servers, within a few seconds."""
+        """Close all servers, within a few seconds."""
         roots, self._roots = tuple(self._roots.values()), {}
         ends = [one.servers.close() for one in roots if one.servers is not None]
         await asyncio.gather(*ends, *self._ends, return_exceptions=True)
 
     def _heard(self, found: _RootServers, offer: bool) -> None:
-        """A server is different. What many say at once is told once."""
+        """A server changed. Several changes are reported together."""
         loop = asyncio.get_running_loop()
         found.is_new = found.is_new or offer
         if not found.is_looking:
@@ -123,7 +124,7 @@ class McpServerPool:
             loop.call_later(REFRESH_SECONDS, self._tell, found)
 
     def _look(self, found: _RootServers) -> None:
-        """What is offered now comes into the catalogs; what a person should know is said."""
+        """Put the current offers into the catalogs, and report states to the user."""
         found.is_looking = False
         if found.servers is None:
             return
@@ -145,7 +146,7 @@ class McpServerPool:
                 session.services.log.emit(PanelChanged(MCP_PLUGIN, shown))
 
     def _speak(self, found: _RootServers, row: ConnectionRow) -> None:
-        """What a person should know of a server, once."""
+        """Report the state of a server to the user, once."""
         for said in _notices(row):
             if said in found.told or not found.sessions:
                 continue
@@ -171,7 +172,7 @@ def _server_config(root: str, settings: EffectiveSettings) -> "ServersContext":
 
 
 def _with_servers(catalog: PluginCatalog, servers: "McpServers") -> PluginCatalog:
-    """The catalog with the servers' tools and commands behind its own. A name it has is never given away."""
+    """The catalog with the servers' tools and commands appended. Existing names are never replaced."""
     tools = catalog.all(Tool)
     known = (*(tool.name for tool in tools), *(alias.name for tool in tools for alias in tool.aliases))
     commands = catalog.all(Command)
@@ -200,7 +201,7 @@ def _catalog_entry(hook: str, server: McpServer, name: str, value: object) -> Ca
 
 
 def _use_catalog(session: AgentSession, catalog: PluginCatalog) -> None:
-    """Another catalog from the next step on; what was sent to a model keeps its bytes."""
+    """Use another catalog from the next step on; what was already sent to a model is unchanged."""
     known = set(session.services.catalog.warnings)
     session.use_services(replace(session.services, catalog=catalog))
     for agent in session.agents():
@@ -218,7 +219,7 @@ def _panel_row(row: ConnectionRow) -> PanelRow:
 
 
 def _notices(row: ConnectionRow) -> Iterable[str]:
-    """What is said of a server as it is now."""
+    """What to report about the state of a server."""
     name = f"MCP server {row.name}"
     match row.state:
         case "needs approval":

@@ -1,4 +1,4 @@
-"""How a process was asked to run: what the command line says, for every session of its deck."""
+"""How a process was asked to run: the command line's values, for every session of its deck."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,11 +9,10 @@ from cockpit.protocol.messages import Json, Mode
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """`someone` says whether a person can be asked. `allow` and `deny` are rules as people write
-    them. `trust` True trusts the folder for this run (`keep_trust`: from now on). None leaves a
-    choice to settings. `approval_seconds` 0 waits for ever. `takes_up` False leaves alone what a crash
-    cut off in a stored session: it is only looked at, or rewound. `roles` are those of `--agents`.
-    `connects` False starts no MCP server."""
+    """Options of the command line. `someone` says whether a user can be asked. `allow` and `deny` are
+    permission rules. `trust` True trusts the folder for this run, with `keep_trust` from now on; None leaves
+    a value to settings. `approval_seconds` 0 waits without limit. `takes_up` False does not continue what a
+    crash interrupted. `roles` are those of `--agents`. `connects` False starts no MCP server."""
 
     someone: bool = True
     origin: str = "tui"

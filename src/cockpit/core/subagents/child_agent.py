@@ -1,9 +1,5 @@
-"""What a subagent may spend, and how small models are spared. Reads settings; counts nothing.
-
-Roles by their names: the one that is meant, and those that are near when none is.
-
-A subagent made out of the agent that opens it: its rights or fewer, a budget below its own, a conversation
-that begins with its task.
+"""Creates a subagent from the agent that opens it: its role, its limits, and rights no wider than its
+opener's. Small models get smaller limits.
 """
 
 import asyncio
@@ -42,8 +38,8 @@ SMALL_TEXT = 1_600
 
 @dataclass(frozen=True, slots=True)
 class SubagentLimits:
-    """`limits` are its budget's, `output` the characters of its report that its opener reads, `body` the
-    tokens of its conversation at most (None: its window)."""
+    """`limits` are those of its budget, `output` the characters of its report that its opener reads, `body`
+    the maximum tokens of its conversation (None: its window)."""
 
     limits: TurnLimits
     output: int
@@ -56,14 +52,14 @@ def max_concurrent(settings: EffectiveSettings) -> int:
 
 
 def max_depth(settings: EffectiveSettings) -> int:
-    """How deep agents open agents: 1 is the main agent's alone, 0 none at all."""
+    """How deep agents may open agents: 1 only the main agent, 0 none."""
     said = settings.number("agents.depth")
     return DEFAULT_DEPTH if said is None else max(0, int(said))
 
 
 def subagent_limits(parent: Agent, role: Role, quota: Quota | None, window: int) -> SubagentLimits:
-    """What holds for an agent of `role` with a context window of `window` tokens: the least of what the
-    role, its opener and the settings say. What `parent` has left holds besides, as its budget's parent."""
+    """The limits of an agent of `role` with a context window of `window` tokens: the smallest of those of the
+    role, the opener and the settings. The budget of `parent` applies in addition."""
     settings, asked = parent.services.settings, quota or Quota()
     small = window < SMALL_WINDOW
     left = parent.budget.left().get("steps")
@@ -93,7 +89,7 @@ def subagent_limits(parent: Agent, role: Role, quota: Quota | None, window: int)
 
 
 def _smallest(*given: float | None) -> float | None:
-    """The smallest of those that are said; 0 says nothing."""
+    """The smallest of the values; 0 and None set no limit."""
     said = [one for one in given if one]
     return min(said) if said else None
 
@@ -118,7 +114,8 @@ def list_roles(catalog: PluginCatalog) -> tuple[Role, ...]:
 
 
 def find_role(catalog: PluginCatalog, name: str) -> Role:
-    """The role called `name`: exactly, by an alias, or in other letters. Raises `CockpitError`."""
+    """The role called `name`: exactly, by an alias, or with other case and separators. Raises
+    `CockpitError`."""
     roles = list_roles(catalog)
     wanted = _normalise_name(name or GENERAL_ROLE.name)
     if (exact := match_role(roles, name)) is not None:
@@ -133,14 +130,14 @@ def find_role(catalog: PluginCatalog, name: str) -> Role:
 
 
 def match_role(roles: tuple[Role, ...], name: str) -> Role | None:
-    """The role of exactly that name, or that goes by it: a project's `review` is the `reviewer` too."""
+    """The role of exactly that name or alias: a project's `review` is also the `reviewer`."""
     by_name = {one.name: one for one in roles}
     by_alias = {alias: one for one in reversed(roles) for alias in one.aliases}
     return by_name.get(name) or by_alias.get(name) or by_name.get(resolve_role_name(name))
 
 
 def check_role_tools(role: Role, catalog: PluginCatalog) -> None:
-    """Raises `CockpitError` for a role that lists a tool nobody knows: it would lack what it is for."""
+    """Raises `CockpitError` for a role that lists an unknown tool."""
     tools = catalog.all(Tool)
     strange = [
         one
@@ -161,7 +158,7 @@ def check_role_tools(role: Role, catalog: PluginCatalog) -> None:
 
 
 def role_model(parent: Agent, role: Role) -> str:
-    """The model for an agent of `role`: the role's where it is there, else that of its opener."""
+    """The model for an agent of `role`: the role's when it is available, else that of the opener."""
     services, own = parent.services, parent.model or parent.state.model
     if role.model in ("", "inherit"):
         return own
@@ -195,8 +192,11 @@ def create_child(
     mode: Mode | None = None,
     planning: bool = False,
 ) -> Agent:
-    """An agent with the parent's rights or fewer. `budget` is what it may spend of (the parent's own where it
-    is left out); `mode` and `planning` hold besides those of the parent, for one that was opened before."""
+    """An agent with the parent's rights or fewer.
+
+    `budget` replaces the parent's as the budget it spends from. `mode` and `planning` apply in addition to
+    those of the parent, for an agent that was opened before a restart.
+    """
     catalog = parent.services.catalog
     deeper = parent.depth + 1 < max_depth(parent.services.settings)
     rights = RoleRights(role, parent.rights, deeper, background)
@@ -226,7 +226,7 @@ def create_child(
 
 
 async def first_message(agent: Agent, task: str) -> str:
-    """The task with the skills that the role is given, each whole."""
+    """The task, preceded by the full text of the role's skills."""
     role = agent.role
     parts: list[str] = []
     for name in role.skills if role is not None else ():
@@ -240,7 +240,7 @@ async def first_message(agent: Agent, task: str) -> str:
 
 
 def _shorten(text: str, most: int | None) -> str:
-    """Instructions for a small model: it cannot hold long ones and its task."""
+    """Shorten instructions for a small model."""
     if most is None or len(text) <= most:
         return text
     return f"{text[:most].rstrip()}\n[... the instructions go on; what stands here is the most of them]"

@@ -1,10 +1,8 @@
-"""Opening agents: the `Agents` of one agent. Checks who may be opened before anything begins; whether a call
-of it may run is judged when it runs.
+"""Opens subagents, and restores those of a resumed session.
 
-Subagents of a session that is opened again: those that ended are kept, those in the background that did
-not are queued once more, with what they had said and done.
-
-A prompt that begins with `@role`: a person gives a task to a subagent without asking the model to.
+Whether a role may be opened is checked before anything begins; its calls are judged when they run. After a
+restart, background subagents that had not ended are queued again with their conversation. A prompt that
+starts with `@role` gives that role a task directly.
 """
 
 import asyncio
@@ -50,7 +48,7 @@ CHANGING_KINDS = frozenset({"edit", "delete", "move", "execute"})
 
 @dataclass(frozen=True, slots=True)
 class SubagentHandle:
-    """A member as its opener holds it."""
+    """A subagent for its opener."""
 
     member: Subagent
     crew: SubagentPool
@@ -76,7 +74,7 @@ class SubagentHandle:
 
 @dataclass(frozen=True, slots=True)
 class AgentOpener:
-    """The `Agents` of `agent`."""
+    """The subagents of `agent`."""
 
     agent: Agent
     crew: SubagentPool
@@ -93,7 +91,7 @@ class AgentOpener:
         name: str = "",
         call: str = "",
     ) -> AgentHandle:
-        """Start an agent, or queue it. Raises `CockpitError` where it may not be opened."""
+        """Start a subagent, or queue it. Raises `CockpitError` when it may not be opened."""
         parent = self.agent
         if parent.depth >= (most := max_depth(parent.services.settings)):
             raise CockpitError(
@@ -144,7 +142,7 @@ class AgentOpener:
         return meant
 
     async def _held(self, member: Subagent, background: bool) -> AgentHandle:
-        """The handle: at once for one in the background, else when it has ended."""
+        """The handle: at once for a background subagent, else when it has ended."""
         handle = SubagentHandle(member, self.crew)
         if background:
             return handle
@@ -158,7 +156,7 @@ class AgentOpener:
         return handle
 
     def _same(self, role: Role, task: str) -> Subagent | None:
-        """One of the same role with the same task that is at it; or has done it, and nothing was changed."""
+        """A subagent of the same role and task that still runs, or whose report is still valid."""
         wanted = _normalise(task)
         for member in reversed(self.crew.all()):
             if member.row.role != role.name or _normalise(member.row.task) != wanted:
@@ -256,13 +254,13 @@ class SubagentRecord:
 
 @dataclass(slots=True)
 class SubagentRecords:
-    """The subagents of a transcript, and which messages tell the main agent of their ends."""
+    """The subagents of a transcript, and the messages that reported their ends."""
 
     known: dict[str, SubagentRecord] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     def see(self, envelope: Envelope) -> None:
-        """Fold one envelope in."""
+        """Fold one envelope."""
         event = envelope.event
         if isinstance(event, AgentChanged):
             before = self.known.get(event.agent.id)
@@ -273,7 +271,7 @@ class SubagentRecords:
 
 
 def restore_subagents(crew: SubagentPool, past: SubagentRecords, takes_up: bool) -> None:
-    """Put them back, parents before children. Each that goes on says so, and so does each that cannot."""
+    """Restore them, parents before children, and report each that continues or cannot."""
     services = crew.main.services
     for path in sorted(past.known, key=lambda one: one.count("/")):
         known = past.known[path]
@@ -317,7 +315,7 @@ def _ended_subagent(crew: SubagentPool, known: SubagentRecord) -> Subagent:
 
 
 def _requeue(crew: SubagentPool, known: SubagentRecord) -> None:
-    """Raises `CockpitError` where it cannot go on."""
+    """Queue an unfinished subagent again. Raises `CockpitError` when it cannot continue."""
     if not known.row.background:
         raise CockpitError("who waited for it has ended too", "give its task again")
     life = _revive_worker(crew, known)
@@ -331,7 +329,7 @@ def _requeue(crew: SubagentPool, known: SubagentRecord) -> None:
 
 
 def _parent_agent(crew: SubagentPool, path: str) -> Agent:
-    """Its opener; one of a session before that is not revived is spoken for by the main agent."""
+    """Its opener, or the main agent when the opener was not revived."""
     above = crew.members.get(path.rpartition("/")[0])
     return above.agent or crew.main if above is not None else crew.main
 
@@ -370,13 +368,13 @@ ROLE_MENTION = re.compile(r"\s*@([A-Za-z0-9][\w.:-]*)(?=\s|$)")
 
 @dataclass(frozen=True, slots=True)
 class RolePrompt:
-    """The role that is spoken to, and what it is told."""
+    """A task the user gives to a role."""
 
     role: Role
     task: str
 
     async def run(self, turn: TurnProgress) -> TurnFinished:
-        """The turn: the subagent's report is its answer."""
+        """Run the turn: the subagent's report is the answer."""
         agent = turn.agent
         try:
             handle = await agent.agents.open(self.role.name, self.task)
@@ -392,8 +390,8 @@ class RolePrompt:
 
 
 def parse_role_prompt(roles: tuple[Role, ...], content: tuple[Block, ...]) -> RolePrompt | None:
-    """Whom `content` speaks to with its first word; None for the main agent. Only a role's very name (or one
-    of its aliases) counts: `@src/review.py` is a file."""
+    """The role that the first word of `content` addresses, or None. Only an exact name or alias of a role
+    counts: `@src/review.py` is a file."""
     first = content[0] if content else None
     found = ROLE_MENTION.match(first.text) if isinstance(first, Text) else None
     if first is None or found is None or not isinstance(first, Text):

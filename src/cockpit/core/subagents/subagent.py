@@ -1,6 +1,5 @@
-"""How one subagent does its task: in this process, or by a runner that a plugin brings.
-
-One subagent of a session: where it stands, from its opening to its end, and on when somebody says more.
+"""One subagent: its life cycle from queue to report, and the worker that does its tasks, in this process or
+through a plugin's runner.
 """
 
 import asyncio
@@ -49,32 +48,32 @@ STOP_TEXTS: dict[StopReason, str] = {
 
 
 class SubagentWorker(Protocol):
-    """Doing tasks, one after the other."""
+    """Does tasks, one after another."""
 
     async def run(self, text: str | None) -> Report:
-        """Do what `text` says, or (None) go on with what a restart broke off."""
+        """Do what `text` says, or (None) continue what a restart interrupted."""
         ...
 
     async def tell(self, id: str, text: str) -> None:
-        """Say something while it runs."""
+        """Send a message while it runs."""
         ...
 
     def stop(self) -> None:
-        """End where that is clean."""
+        """End at the next clean point."""
         ...
 
     async def settle(self, report: str) -> tuple[str, str]:
-        """After its end: what its opener is told of what it leaves behind, and the branch that it is on."""
+        """After its end: a note for its opener on its worktree, and the branch of that."""
         ...
 
     def left_over(self) -> str:
-        """What was said too late to be heard."""
+        """Messages that arrived too late to be read."""
         ...
 
 
 class InProcessWorker:
-    """A turn of an agent on this loop. `isolates` gives it a worktree first; `fresh` is the budget of what
-    it is told after its task."""
+    """Runs turns of an agent on this loop. `isolates` gives it a worktree first; `fresh` makes the budget for
+    what it is told after its task."""
 
     def __init__(self, agent: Agent, parent: Agent, isolates: bool, fresh: Callable[[], Budget]) -> None:
         self.agent = agent
@@ -127,7 +126,7 @@ class InProcessWorker:
         return "\n\n".join(texts)
 
     async def _timed(self, turn: Coroutine[None, None, TurnFinished]) -> TurnFinished:
-        """The turn within its time, also when its model or a tool hangs."""
+        """Run the turn within its time limit, also when its model or a tool hangs."""
         left = self.agent.budget.seconds_left()
         try:
             async with asyncio.timeout(None if left is None else left + GRACE_SECONDS):
@@ -139,8 +138,8 @@ class InProcessWorker:
 
 
 class RunnerWorker:
-    """An agent that a runner holds. `start` begins a task and gives its handle; of `budget` it has the
-    time, which is kept here too."""
+    """A subagent that a plugin's runner holds. `start` begins a task and returns its handle; the time limit
+    of `budget` is enforced here too."""
 
     def __init__(self, start: Callable[[str], Coroutine[None, None, AgentHandle]], budget: Budget) -> None:
         self._start = start
@@ -172,7 +171,7 @@ class RunnerWorker:
         await self._handle.send(text)
 
     def stop(self) -> None:
-        """Whether it can end cleanly is its runner's part, which is asked when the wait is cancelled."""
+        """Do nothing: its runner is asked when the wait is cancelled."""
 
     async def settle(self, report: str) -> tuple[str, str]:
         return "", ""
@@ -182,7 +181,7 @@ class RunnerWorker:
 
 
 async def _resume_turn(agent: Agent) -> TurnFinished:
-    """The rest of a turn that ended with the process, or all of one that had not begun."""
+    """Finish a turn that ended with the process, or run one that had not begun."""
     log = agent.services.log
     turn = begin_turn(agent)
     log.emit(MessageFinished(new_id(), UserMessage((Text(RESUMED_NOTE),))), agent.path)
@@ -197,7 +196,7 @@ async def _resume_turn(agent: Agent) -> TurnFinished:
 
 
 def has_begun(agent: Agent) -> bool:
-    """Whether its conversation has its task."""
+    """Whether its conversation contains its task."""
     return any(
         isinstance(one.event, TurnStarted) for one in agent.services.log.durable() if one.agent == agent.path
     )
@@ -222,7 +221,7 @@ def _build_report(agent: Agent, ended: TurnFinished, heard: int) -> Report:
 
 
 def report_text(reason: StopReason, message: str, words: str) -> str:
-    """A report's text: an end that is not its own stands above its last words."""
+    """The text of a report; an end other than its own is stated above its last text."""
     if reason == "end_turn":
         return words or "(it ended without a word)"
     head = f"[{STOP_TEXTS[reason]}{': ' if message else ''}{message}]"
@@ -237,8 +236,8 @@ END_PHASES: dict[StopReason, AgentPhase] = {"cancelled": "cancelled", "error": "
 
 
 class Subagent:
-    """A subagent. `life` is None for one of a session before, until somebody says something to it
-    (`reviving` makes it then); `output` are the characters of its report that its opener reads."""
+    """A subagent. `life` is None for one of an earlier run until it gets a message, when `reviving` makes it.
+    `output` is the number of characters of its report that its opener reads."""
 
     def __init__(
         self,
@@ -270,7 +269,7 @@ class Subagent:
 
     @property
     def agent(self) -> Agent | None:
-        """Its agent, where it lives in this process."""
+        """Its agent, when it lives in this process."""
         return self.life.agent if isinstance(self.life, InProcessWorker) else None
 
     @property
@@ -278,18 +277,18 @@ class Subagent:
         return self._over.is_set()
 
     def begin(self) -> None:
-        """Out of the queue."""
+        """Start it."""
         self.row = replace(self.row, phase="running", started=time.time(), doing="begins")
         self._task = asyncio.create_task(self._live(), name=self.id)
         self._changed(self, True)
 
     def takes_up(self) -> None:
-        """It goes on where a restart broke it off, instead of beginning with its task."""
+        """Continue where a restart interrupted it."""
         self._said = None
 
     async def say(self, text: str) -> bool:
-        """Whether it hears `text` as it is; one that has ended must be queued again. Raises `CockpitError`
-        for one of a session before that cannot go on."""
+        """Send `text` and return True; False when it has ended and must be queued again. Raises
+        `CockpitError` for one of an earlier run that cannot continue."""
         if self.life is None and self.reviving is not None:
             self.life = self.reviving()
         if self.is_over or self.life is None:
@@ -302,13 +301,13 @@ class Subagent:
         return True
 
     async def wait(self, seconds: float | None = None) -> Report:
-        """Its report. Raises TimeoutError."""
+        """Wait for its report. Raises TimeoutError."""
         async with asyncio.timeout(seconds):
             await self._over.wait()
         return self.result()
 
     def result(self) -> Report:
-        """Its report, also one of a session before. Raises `CockpitError` while it is at it."""
+        """Its report, also of an earlier run. Raises `CockpitError` while it runs."""
         if self.report is not None:
             return self.report
         if not self.is_over:
@@ -329,8 +328,7 @@ class Subagent:
         return self.report
 
     async def cancel(self, at_once: bool = False) -> None:
-        """End it: a queued one now, a running one where that is clean, by force after 2 s. `at_once` does
-        not wait for that."""
+        """End it: at once when queued, else at a clean point, by force after 2 s or with `at_once`."""
         if self.is_over:
             return
         if self._task is None or self.row.phase == "queued":
@@ -349,7 +347,7 @@ class Subagent:
             await end_jobs(self.agent)
 
     def see(self, envelope: Envelope) -> None:
-        """Take one of its own events in."""
+        """Fold one of its events into its row."""
         agent = self.agent
         if agent is not None:
             agent.history.see(envelope)
@@ -387,7 +385,7 @@ class Subagent:
         return True
 
     async def _live(self) -> None:
-        """Its runs, until nothing more was said to it. Whatever happens, it ends, and its opener is told."""
+        """Run until no message is left. It always ends with a report for its opener."""
         try:
             report = await self._run()
         except asyncio.CancelledError:
@@ -436,7 +434,7 @@ class Subagent:
         self._changed(self, True)
 
     def _capped(self, text: str) -> str:
-        """What its opener reads of the report; all of it lies under a handle."""
+        """The part of the report its opener reads; the whole is stored under a handle."""
         if len(text) <= self._output:
             return text
         handle = self.parent.services.results.keep(text)

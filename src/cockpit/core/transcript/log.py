@@ -1,10 +1,5 @@
-"""The one gate before screen, transcript, plugins and recordings: no secret passes it.
-
-Owns which event is a piece of what stream; what a secret is, `safety/redaction` knows.
-
-A frontend's own queue of envelopes. Passing ones are coalesced while it waits, durable ones never.
-
-The session's events: numbered, written, folded into the history, and handed to every reader.
+"""The log every event of a session passes: redacted, numbered, written when durable, and handed to watchers
+and readers. Each reader has its own queue, in which transient events are coalesced and durable ones are kept.
 """
 
 import asyncio
@@ -34,15 +29,16 @@ from cockpit.safety.redaction import RedactedStreams, Redactor
 
 
 class RedactionGate:
-    """The gate of one session. The redactor may be told of more secrets at any time."""
+    """Redacts events, ops and drafts of one session before anything else sees them. Streams are held back
+    where they could hold half of a secret."""
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
         self._streams = RedactedStreams(redactor)
 
     def passed(self, event: Event) -> tuple[Event, ...]:
-        """What may be told instead of `event`: nothing yet for a piece that is held back, and what was
-        held back before the event that ends its stream."""
+        """The events to emit instead of `event`: none for a piece that is held back, and what was held back
+        before the event that ends its stream."""
         match event:
             case TextDelta() | ThoughtDelta():
                 name = ("text" if isinstance(event, TextDelta) else "thought", event.message)
@@ -70,7 +66,7 @@ class RedactionGate:
         return self._redactor.value(op)
 
     def draft(self, draft: AnswerDraft) -> AnswerDraft:
-        """A piece of an answer as it may be written: its end may come with the next one."""
+        """A piece of an answer as it may be written; its end may come with the next piece."""
         text = self._streams.feed(("draft", draft.message), draft.text)
         thoughts = self._streams.feed(("draft thoughts", draft.message), draft.thoughts)
         return replace(draft, text=text, thoughts=thoughts)
@@ -81,7 +77,7 @@ MAX_QUEUED_OUTPUT = 200_000
 
 
 class Subscription:
-    """The queue between one session and one reader. Made and used on one loop."""
+    """The queue between one session and one reader, used on one loop."""
 
     def __init__(self) -> None:
         self._waiting: deque[Envelope] = deque()
@@ -90,7 +86,7 @@ class Subscription:
         self._closed = False
 
     def put(self, envelope: Envelope) -> None:
-        """Queue an envelope; a delta of the message that is last in the queue joins it."""
+        """Queue an envelope; a delta of the last queued message is merged into it."""
         if self._waiting and self._joins(self._waiting[-1].event, envelope.event):
             self._pieces.append(_event_text(envelope.event))
             return
@@ -156,7 +152,7 @@ def _event_text(event: Event) -> str:
 
 
 class SessionLog:
-    """Where every event of a session passes. `see` is called with each before the readers are."""
+    """Every event of a session passes here. Watchers are called before readers get an event."""
 
     def __init__(
         self, session: str, transcript: Transcript, past: tuple[Envelope, ...], gate: RedactionGate
@@ -173,13 +169,13 @@ class SessionLog:
         self.turn = ""
 
     def watch(self, see: Callable[[Envelope], None]) -> Callable[[], None]:
-        """Call `see` with every envelope from now on; it must not block. What is returned ends it."""
+        """Call `see` with every envelope from now on; it must not block. Returns a function that
+        ends this."""
         self._watchers.append(see)
         return lambda: self._watchers.remove(see)
 
     def emit(self, event: Event, agent: str = "main", call: str = "") -> Envelope:
-        """Number, write (a durable one), and hand out, without secrets. A piece that may hold half of one
-        waits for the next. Raises OSError when it cannot be written."""
+        """Redact, number, write (if durable) and hand out. Raises OSError when it cannot be written."""
         passed = self._gate.passed(event)
         for one in passed[:-1]:
             self._emit(one, agent, call)
@@ -198,7 +194,7 @@ class SessionLog:
         return envelope
 
     def emit_unwritten(self, event: Event) -> None:
-        """Hand out without writing: for when writing is what failed."""
+        """Hand out without writing, for when writing failed."""
         for one in self._gate.passed(event):
             self._hand_out(self._envelope(one, "main", ""))
 
@@ -215,15 +211,15 @@ class SessionLog:
         transcript.crash_point("marked")
 
     def anchor(self, hashed: str) -> None:
-        """Write the newest hash of the audit: what is cut from its end shows here."""
+        """Write the latest hash of the audit log, so that a cut end of it is noticed."""
         self._transcript.write(AuditAnchor(hashed))
 
     async def sync(self) -> None:
-        """Wait until the disk has everything."""
+        """Wait until everything is on disk."""
         await asyncio.to_thread(self._transcript.sync)
 
     async def read(self, after: int) -> AsyncIterator[Envelope]:
-        """Durable envelopes of the past with `seq > after`, then everything live."""
+        """Stored durable envelopes with `seq > after`, then everything live."""
         reader = Subscription()
         for envelope in self._durable:
             if envelope.seq > after:
@@ -252,7 +248,7 @@ class SessionLog:
             reader.put(envelope)
 
     def close(self) -> None:
-        """No more events; readers end when they have read what waits."""
+        """Emit nothing more; readers end when their queues are empty."""
         for reader in self._readers:
             reader.close()
         self._transcript.close()

@@ -1,7 +1,7 @@
-"""Making room in the context window: old tool bodies first, then a summary of the older part.
+"""Frees room in the context window: first by cutting old tool results, then by summarising the older part.
 
-A call is never parted from its result, and at least four messages stay as they are. Three failed
-summaries in a row end the trying (a person can still ask with /compact).
+A call is never separated from its result, and at least four messages stay unchanged. After three failed
+summaries in a row only the user can compact, with /compact.
 """
 
 from collections.abc import Callable, Mapping
@@ -37,8 +37,7 @@ def is_full(agent: Agent) -> bool:
 
 
 def context_size(agent: Agent) -> int:
-    """Tokens of the context: the last request's real count and what came since, or an estimate with
-    tools and all where the server counts nothing."""
+    """Tokens of the context: the size the server reported last plus what was added since, or an estimate."""
     history = agent.history.tokens()
     if not agent.window_use.reported:
         return history + agent.window_use.overhead
@@ -46,7 +45,7 @@ def context_size(agent: Agent) -> int:
 
 
 async def compact(agent: Agent, focus: str = "", asked: bool = False) -> bool:
-    """Make room. True when something was freed."""
+    """Free room. True when something was freed."""
     before = context_size(agent)
     if not asked and _prune(agent, before):
         return True
@@ -70,7 +69,7 @@ async def compact(agent: Agent, focus: str = "", asked: bool = False) -> bool:
 
 
 async def _run_compacted_guards(agent: Agent, summary: str, facts: Mapping[str, Json]) -> None:
-    """What guards add to a conversation that begins anew with its summary."""
+    """Add what guards say to a conversation that starts again with its summary."""
     passed = await run_guards(agent, Guarded("compacted", summary, facts=facts))
     added = list(passed.added)
     if not agent.depth:
@@ -82,7 +81,7 @@ async def _run_compacted_guards(agent: Agent, summary: str, facts: Mapping[str, 
 
 
 def _prune(agent: Agent, before: int) -> bool:
-    """Cut the bodies of old tool results, where that alone frees a fifth of the window."""
+    """Cut the bodies of old tool results, when that alone frees a fifth of the window."""
     entries = agent.history.entries
     kept_from = _find_cut(agent, _tail_tokens(agent.window()))
     if kept_from is None:
@@ -100,13 +99,13 @@ def _prune(agent: Agent, before: int) -> bool:
 
 
 def _tail_tokens(window: int) -> int:
-    """How much of the end stays as it is: an eighth of the window, 6,000 to 20,000 tokens."""
+    """How much of the end stays unchanged: an eighth of the window, 6,000 to 20,000 tokens."""
     least, most = TAIL_TOKENS
     return min(most, max(least if window > 4 * least else 0, window // 8))
 
 
 def _find_cut(agent: Agent, budget: int) -> int | None:
-    """The seq where the kept tail begins: between whole exchanges, or None when all is tail."""
+    """The seq where the kept tail begins, between whole exchanges; None when everything is tail."""
     entries = agent.history.entries
     size = 0
     cut: int | None = None
@@ -124,12 +123,12 @@ def _find_cut(agent: Agent, budget: int) -> int | None:
 
 
 def _can_start_tail(entries: list[HistoryEntry], at: int) -> bool:
-    """A tail may begin with what a person said or with an answer, never with a result."""
+    """Whether a tail may start here: with a user's message or an answer, never with a result."""
     return isinstance(entries[at].message, UserMessage | AssistantMessage)
 
 
 async def _summarise(agent: Agent, older: list[HistoryEntry], facts: Mapping[str, Json]) -> str | None:
-    """The older part in words: a model's, or plain extracts where no model can."""
+    """A summary of the older part, by a model, or extracts where no model is available."""
     lines = [_summary_line(entry) for entry in older]
     if agent.history.summary:
         lines.insert(0, f"Earlier summary: {agent.history.summary}")
@@ -170,7 +169,7 @@ def _summary_line(entry: HistoryEntry) -> str:
 
 
 def _extract_lines(older: list[HistoryEntry]) -> str:
-    """What was asked and answered, a line each: no model is needed for that."""
+    """Questions and answers, one line each, without a model."""
     lines = [
         " ".join(_summary_line(entry).split())[:200]
         for entry in older

@@ -1,7 +1,7 @@
-"""What goes to the model: a byte-stable prefix, a volatile suffix, the history, a reminder.
+"""What is sent to the model: a byte-stable prefix, a volatile suffix, the history and a reminder.
 
-The prefix changes only when a source of it does. A source that misses its deadline is left out of
-this request and used in the next one; one that raises is left out and named once.
+The prefix changes only when one of its sources does. A source that misses its deadline is used in the next
+request; one that raises is left out and reported once.
 """
 
 import asyncio
@@ -33,8 +33,8 @@ class CollectedContext:
 
 
 async def collect_context(agent: Agent, first_step: bool, steps: bool = True) -> CollectedContext:
-    """Ask the sources. `each=session` is asked once, `turn` at the first step, `step` always, save for
-    who only looks (`steps` False): what is told once must not be told to a table."""
+    """Ask the sources that are due: `each=session` once, `turn` at the first step, `step` always. `steps`
+    False, for a listing, does not ask the latter: what they say once must reach the model."""
     sources = sorted(agent.services.catalog.all(ContextSource), key=lambda one: (one.order, one.name))
     due = [one for one in sources if _is_due(agent, one, first_step, steps)]
     await asyncio.gather(*(_run_source(agent, one) for one in due))
@@ -51,7 +51,7 @@ async def collect_context(agent: Agent, first_step: bool, steps: bool = True) ->
 def build_request(
     agent: Agent, choice: ModelChoice, collected: CollectedContext, tools: bool, extra: str = ""
 ) -> ModelRequest:
-    """The request for one model. `extra` is a last word of the loop itself."""
+    """The request for one model. `extra` is a final instruction of the loop itself."""
     reminder = "\n\n".join(part for part in (collected.reminder, extra) if part)
     agent.window_use.overhead = (
         estimate_tokens(collected.system) + estimate_tokens(reminder) + agent.toolbox.tokens()
@@ -68,7 +68,7 @@ def build_request(
 
 
 async def context_table(agent: Agent) -> ContextTable:
-    """What the next request would hold, with about how many tokens each part costs."""
+    """The parts of the next request with estimates of their tokens."""
     collected = await collect_context(agent, first_step=False, steps=False)
     schemas = [[one.name, one.description, dict(one.parameters)] for one in agent.toolbox.schemas()]
     rows = [
@@ -99,7 +99,7 @@ def _is_due(agent: Agent, source: ContextSource, first_step: bool, steps: bool) 
 
 
 async def _run_source(agent: Agent, source: ContextSource) -> None:
-    """Put the source's text into the agent's, now or (too late) for the next request."""
+    """Store the source's text for this request, or for the next one when it is late."""
     late = agent.context.late.pop(source.name, None)
     if late is not None:
         agent.context.fixed[source.name] = late

@@ -1,8 +1,6 @@
-"""What a prompt names with a sign (`@path`) is put beside its words before the turn begins.
-
-A turn: one prompt to its stop reason. Requests and calls alternate until the model is done.
-
-Knows no frontend and no wire format. Whatever happens, a turn that was started is finished once.
+"""A turn, from a prompt to its stop reason: requests and tool calls alternate until the model is done. Files
+and symbols a prompt mentions (`@path`) are added to it first. A turn that started always finishes exactly
+once.
 """
 
 import asyncio
@@ -43,7 +41,7 @@ MAX_MENTIONS = 20
 
 
 async def expand_mentions(agent: Agent, content: tuple[Block, ...]) -> tuple[Block, ...]:
-    """`content` with what its texts name behind it. A name that nothing knows stays a word."""
+    """`content` followed by what its texts mention. An unknown name stays a word."""
     found: dict[str, Block] = {}
     for block in content:
         if not isinstance(block, Text):
@@ -58,8 +56,8 @@ async def expand_mentions(agent: Agent, content: tuple[Block, ...]) -> tuple[Blo
 
 
 async def _expand_mention(agent: Agent, sign: str, name: str) -> Block | None:
-    """What the first that knows `name` puts beside the words; in the order of their names, so that a file
-    comes before a symbol."""
+    """The block of the first mention that knows `name`. Mentions are asked by name, so files come before
+    symbols."""
     mentions = [one for one in agent.services.catalog.all(Mention) if one.sign == sign]
     for mention in sorted(mentions, key=lambda one: one.name):
         context = build_context(agent, agent.services.catalog.owner(Mention, mention.name))
@@ -71,7 +69,7 @@ async def _expand_mention(agent: Agent, sign: str, name: str) -> Block | None:
 
 
 def _label_block(name: str, block: Block) -> Block:
-    """Code says where it is from; the model reads only its text, so the text says it too."""
+    """Put the source of code into its text: the model reads only that."""
     if not isinstance(block, Code):
         return block
     label = name
@@ -93,7 +91,7 @@ SUM_UP_PROMPT = "[{reason}. Do not call tools: say what was done, what is left, 
 
 @dataclass(slots=True)
 class TurnProgress:
-    """What one turn counts."""
+    """The counters of one turn."""
 
     agent: Agent
     guard: LoopGuard
@@ -119,7 +117,7 @@ StartTexts = Callable[[], Awaitable[tuple[str, ...]]]
 
 
 def begin_turn(agent: Agent) -> TurnProgress:
-    """A new turn of `agent`: fresh counters on a fresh guard."""
+    """A new turn of `agent` with fresh counters and a fresh loop guard."""
     agent.halt = ""
     return TurnProgress(agent, LoopGuard(nudges_progress=not agent.is_planning and not _is_exploring(agent)))
 
@@ -155,7 +153,7 @@ async def run_turn(
 
 
 async def run_steps(turn: TurnProgress) -> TurnFinished:
-    """Steps until the turn ends. Every fault that has a name becomes its end."""
+    """Run steps until the turn ends. Every expected failure becomes its end."""
     try:
         return await _step_loop(turn)
     except LimitReached as error:
@@ -189,7 +187,7 @@ async def _step_loop(turn: TurnProgress) -> TurnFinished:
 
 
 async def _run_step(turn: TurnProgress, tools: bool = True, extra: str = "") -> AssistantMessage:
-    """One answer; an overflow is met with compaction, twice at most."""
+    """One answer; a context overflow is met with compaction, at most twice."""
     agent = turn.agent
     turn.step += 1
     choices = agent.choices()
@@ -230,7 +228,7 @@ def _check_price_known(agent: Agent, choice: ModelChoice) -> None:
 
 
 async def _run_answer_calls(turn: TurnProgress, message: AssistantMessage) -> TurnFinished | None:
-    """Run the answer's calls; None means the model is asked again."""
+    """Run the calls of an answer. None means the model is asked again."""
     results = await run_calls(turn.agent, message.calls, turn.guard)
     turn.denied += sum(result.outcome == "denied" for result in results)
     if turn.agent.halt:
@@ -251,7 +249,8 @@ async def _run_answer_calls(turn: TurnProgress, message: AssistantMessage) -> Tu
 
 
 async def _settle_answer(turn: TurnProgress, message: AssistantMessage) -> TurnFinished | None:
-    """An answer without calls: the end, unless it was cut, steered, or a guard wants more."""
+    """Handle an answer without calls: the turn ends, unless the answer was cut, steered, or a guard wants
+    more."""
     agent = turn.agent
     if message.finish == "length":
         turn.continued += 1
@@ -277,7 +276,7 @@ async def _settle_answer(turn: TurnProgress, message: AssistantMessage) -> TurnF
 
 
 async def _sum_up(turn: TurnProgress, reached: LimitReached) -> TurnFinished:
-    """One answer without tools, so that the person is not left with a bare limit."""
+    """One answer without tools, so that the user gets more than a bare limit."""
     await _run_step(turn, tools=False, extra=SUM_UP_PROMPT.format(reason=reached.message))
     return turn.finished("max_turn_requests", reached.limit, reached.message)
 
@@ -320,7 +319,7 @@ def _is_exploring(agent: Agent) -> bool:
 
 
 def _check_stop(agent: Agent) -> None:
-    """Where an agent that was asked to end does so."""
+    """End an agent that was asked to stop."""
     if agent.stopping:
         raise asyncio.CancelledError
 
@@ -335,7 +334,7 @@ def _deliver_messages(agent: Agent) -> None:
 
 
 def _add_message(agent: Agent, text: str) -> None:
-    """A word of the loop itself, in the place of the person."""
+    """Add a message of the loop itself in the user's place."""
     agent.services.log.emit(MessageFinished(new_id(), UserMessage((Text(text),))), agent.path)
 
 
