@@ -165,7 +165,7 @@ async def test_an_edited_hunk_is_written_as_the_person_wrote_it(scripted: Path) 
         await driver.end(turn)
     assert (scripted / "a.txt").read_text(encoding="utf-8") == AFTER.replace("line three", "line drei")
     (result,) = [one.result for one in driver.all(ToolCallFinished)]
-    assert "edited by the person, written as: a.txt line 1" in result.text and "line drei" in result.text
+    assert "edited by the user, written as: a.txt line 1" in result.text and "line drei" in result.text
 
 
 async def test_a_later_edit_that_brings_a_refused_hunk_back_is_marked(scripted: Path) -> None:

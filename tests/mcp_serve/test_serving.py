@@ -135,7 +135,7 @@ async def test_a_client_that_cannot_ask_gets_a_denial_that_says_so(project: Path
     async with serving(project, era, ("edit",)) as (client, served):
         result = await client.call_tool("edit", dict(EDIT))
         resolved = await resolutions(served)
-    assert result.is_error and "nobody is there to ask" in text(result)
+    assert result.is_error and "no user is there to ask" in text(result)
     assert result.meta is not None and result.meta["cockpit/outcome"] == "denied"
     # The record does not claim a person.
     assert resolved == ["nobody"]

@@ -136,7 +136,7 @@ async def _run_guard(guard: Guard, guarded: Guarded, context: Context, warn: War
         return ruled if isinstance(ruled, tuple) else (ruled,)
     except TimeoutError:
         fault = f"the guard {guard.name} did not answer within {guard.timeout_s:g} s"
-    # Foreign code: a guard that raises (also `sys.exit`) must not end the turn.
+    # Plugin code: a guard that raises (also `sys.exit`) must not end the turn.
     except (Exception, SystemExit) as error:
         fault = f"the guard {guard.name} failed: {type(error).__name__}: {error}"
     warn(fault)
@@ -182,7 +182,7 @@ def _apply_rewrite(text: str, arguments: Mapping[str, Json] | None, guard: Guard
     passage.guarded = replace(passage.guarded, text=text or passage.guarded.text, call=call)
 
 
-# Nobody waits longer for a session to end, whatever its guards ask for.
+# The end of a session never waits longer for its guards.
 SESSION_END_SECONDS = 60.0
 
 

@@ -30,9 +30,11 @@ def hiding_rule(rules: tuple[PermissionRule, ...], root: str) -> HidingRule | No
     """A function that returns the rule hiding a real path (empty for none), or None when no rule hides
     anything. A rule without a pattern forbids a tool, not a file."""
     denied = tuple(
-        one
-        for one in rules
-        if one.level == "deny" and one.tool.lower() in READ_TOOL_NAMES and one.pattern not in ("", "*", "**")
+        rule
+        for rule in rules
+        if rule.level == "deny"
+        and rule.tool.lower() in READ_TOOL_NAMES
+        and rule.pattern not in ("", "*", "**")
     )
     if not denied:
         return None
@@ -75,7 +77,7 @@ class FilteredWorkspace:
     def resolve(self, path: str, access: Literal["read", "write"]) -> str:
         real = self._inner.resolve(path, access)
         if access == "read" and (rule := self._hidden(real)):
-            raise PathRefused(f"{path} is not to be read: the rule {rule} denies it", "go on without it")
+            raise PathRefused(f"{path} must not be read: the rule {rule} denies it", "continue without it")
         return real
 
     def is_inside(self, path: str) -> bool:
@@ -139,10 +141,10 @@ class FilteredNavigator:
 
     async def problems(self, paths: tuple[str, ...] = (), patience: float = 1.0) -> ProblemRows:
         rows = await self._inner.problems(paths, patience)
-        return replace(rows, rows=tuple(one for one in rows.rows if self._shows(one.path)))
+        return replace(rows, rows=tuple(row for row in rows.rows if self._shows(row.path)))
 
     def _without(self, rows: SymbolRows) -> SymbolRows:
-        return replace(rows, rows=tuple(self._row(one) for one in rows.rows))
+        return replace(rows, rows=tuple(self._row(row) for row in rows.rows))
 
     def _row(self, row: SymbolRow) -> SymbolRow:
         return row if self._shows(row.path) else replace(row, text="")

@@ -85,7 +85,7 @@ class CircuitBreaker:
         left = REST_SECONDS - (self.clock() - opened)
         if left > 0:
             return f"{name} failed {MAX_FAILURES} times; it rests for {left:.0f} s more"
-        # The probe: until it is answered, others wait on.
+        # The probe: until it is answered, other requests keep waiting.
         self._opened[name] = self.clock()
         self._failures[name] = self._failures.get(name, [])[-(MAX_FAILURES - 1) :]
         return ""
@@ -161,7 +161,7 @@ def model_candidates(
 
 MAX_ATTEMPTS = 4
 MAX_RETRY_WAIT = 60.0
-# A turn on the loop longer than this would be felt in the echo of a key.
+# Blocking the event loop for longer would delay the echo of keys noticeably.
 LOOP_SLICE_SECONDS = 0.008
 DRAFT_SECONDS = 0.25
 CUT_OFF_NOTE = (

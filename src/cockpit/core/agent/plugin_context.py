@@ -165,7 +165,7 @@ class AgentSessionView:
         self._agent.state.export(variables)
 
     async def ask_user(self, question: str, options: tuple[str, ...] = ()) -> str:
-        # Beside a call it is not the model that asks.
+        # Outside of a call it is the plugin that asks, not the model.
         source = "" if self._call else self._plugin
         approvals, asked = self._agent.services.approvals, QuestionAsked("", question, options, source=source)
         return (await approvals.ask_question(asked, self._agent.path, self._call)).text
@@ -182,7 +182,7 @@ class AgentSessionView:
         return await self._agent.services.call_tool(self._agent, name, arguments, self._call)
 
     def skills(self) -> tuple[Skill, ...]:
-        return tuple(sorted(self._agent.services.catalog.all(Skill), key=lambda one: one.name))
+        return tuple(sorted(self._agent.services.catalog.all(Skill), key=lambda skill: skill.name))
 
     async def ask(self, query: Query) -> Reply:
         return await self._agent.services.answer_query(query)

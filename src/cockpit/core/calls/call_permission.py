@@ -31,7 +31,7 @@ from cockpit.protocol.queries import RefusalRow
 from cockpit.protocol.rows import ApprovalPart
 from cockpit.settings.files import add_user_word
 
-# Whatever else a verdict says: an answer to one of these holds for this one call.
+# An answer to one of these is for this one call, whatever the verdict says.
 NEVER_REMEMBERED = frozenset(
     {"secret.read", "persist", "priv", "agent.self", "code.remote", "shell.opaque", "host.mutate"}
 )
@@ -64,7 +64,7 @@ def rule_offer(tool: Tool, preview: Preview | None, verdict: Verdict) -> RuleOff
     if tool.kind == "delete" or _deletes(preview):
         return RuleOffer()
     if preview.lift and tool.kind == "edit":
-        # For this session an edit is an edit: it is checkpointed, and /rewind takes it back.
+        # For this session all edits are allowed: they are checkpointed, and /rewind undoes them.
         return RuleOffer((ALL_EDITS,), (f"Edit({preview.lift})",))
     if preview.lift:
         rule = f"{tool.name}({preview.lift})"
@@ -77,7 +77,7 @@ def rule_offer(tool: Tool, preview: Preview | None, verdict: Verdict) -> RuleOff
 
 
 def _deletes(preview: Preview) -> bool:
-    return preview.changes is not None and any(one.change == "deleted" for one in preview.changes.files)
+    return preview.changes is not None and any(file.change == "deleted" for file in preview.changes.files)
 
 
 def remember_answer(agent: Agent, request: ApprovalRequested, answer: ApprovalAnswer) -> None:
@@ -173,7 +173,8 @@ async def permit_call(
     """Decide whether `call` may run."""
     services, state = agent.services, agent.state
     judged = Judged(call, tool, preview, context)
-    # What a command line does stands in it; what a change does is seen in its diff, by its asker too.
+    # A typed command line says what it does; a change must be seen as a diff, also by the user who
+    # asked for it.
     typed = asked_by == "person" and state.origin == "tui" and tool.kind == "execute"
     deciders = services.catalog.all(Decider)
     isolation = await agent.workspace.processes.isolation()
@@ -319,7 +320,7 @@ def _approval_parts(
     if preview is None:
         return (ApprovalPart("call", call.name, call.written),)
     if verdict.parts and preview.line is not None:
-        # The whole line first, as it will run; then what it was read as.
+        # The whole line first, as it will run; then its parsed commands.
         whole = ApprovalPart("line", preview.line.text, _launch_folder(preview))
         read = tuple(
             ApprovalPart(f"command#{at}", one.text, level=one.level, reason=one.reason)
@@ -327,7 +328,7 @@ def _approval_parts(
         )
         return (whole, *read)
     if preview.changes is not None:
-        return tuple(approval_part(one, refused) for one in preview.changes.files)
+        return tuple(approval_part(file, refused) for file in preview.changes.files)
     return tuple(ApprovalPart(part.id, part.title, part.detail) for part in preview.parts)
 
 
@@ -348,7 +349,7 @@ async def _narrow_preview(
     """The preview reduced to what the user accepted."""
     if preview is None or taken is None or not taken.told:
         return preview
-    # What was checked was the whole set: what is left of it is looked at again, for a moment.
+    # The check covered the whole change set; check again what remains of it.
     checked = await context.navigator.checked(taken.changes, CHECK_SECONDS) if preview.checked else None
     shown = checked if checked is not None and checked.state == "checked" else None
     return replace(preview, changes=taken.changes, checked=shown)
@@ -366,21 +367,21 @@ def _incomplete_text(taken: ReviewedChanges, whole: bool) -> str:
         return f"nothing was written: {taken.problem}"
     if whole and others:
         return (
-            f"nothing was written: this change is applied as a whole, and the person left out {others}; "
+            f"nothing was written: this change is applied as a whole, and the user left out {others}; "
             "ask them what they want instead"
         )
     if not taken.changes.files:
-        return f"nothing was written: the person left nothing of it\n{taken.told}"
+        return f"nothing was written: the user accepted none of it\n{taken.told}"
     return ""
 
 
 def _rejection_text(answer: ApprovalAnswer, verdict: Verdict, someone: bool) -> str:
     if not someone or answer.by == "nobody":
         return (
-            f"denied: {verdict.reason}, and nobody is there to ask; allow it with --allow or another --mode"
+            f"denied: {verdict.reason}, and no user is there to ask; allow it with --allow or another --mode"
         )
     if answer.by == "timeout":
-        return f"denied: {verdict.reason}, and nobody answered in time; go on without it and say so"
+        return f"denied: {verdict.reason}, and there was no answer in time; continue without it and say so"
     if answer.note:
-        return f"the person rejected this call and says: {answer.note}"
-    return "the person rejected this call; do not repeat it, ask what they want instead"
+        return f"the user rejected this call and says: {answer.note}"
+    return "the user rejected this call; do not repeat it, ask what they want instead"

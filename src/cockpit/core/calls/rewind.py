@@ -79,7 +79,7 @@ async def _may_write(agent: Agent, tool: Tool, call: ToolCall, preview: Preview 
     launch = preview.launch if preview is not None else None
     if launch is None or launch.profile != "read":
         return True
-    # Only what is really held in can change nothing.
+    # Only a program that a sandbox really holds cannot change anything.
     return (await agent.workspace.processes.isolation()).level == "none"
 
 
@@ -88,7 +88,7 @@ def _write_paths(preview: Preview | None) -> tuple[str, ...] | None:
     if preview is None or preview.changes is None:
         return None
     files = preview.changes.files
-    return tuple(dict.fromkeys(path for one in files for path in (one.moved_from, one.path) if path))
+    return tuple(dict.fromkeys(path for file in files for path in (file.moved_from, file.path) if path))
 
 
 async def rewind(agent: Agent, op: Rewind) -> None:
@@ -124,9 +124,9 @@ async def _rewind(agent: Agent, op: Rewind) -> None:
 def past_turns(envelopes: tuple[Envelope, ...]) -> tuple[PastTurn, ...]:
     """The turns of the main agent, in order."""
     return tuple(
-        PastTurn(one.turn, one.seq, one.time, plain_text(one.event.content))
-        for one in envelopes
-        if isinstance(one.event, TurnStarted) and one.agent == "main"
+        PastTurn(envelope.turn, envelope.seq, envelope.time, plain_text(envelope.event.content))
+        for envelope in envelopes
+        if isinstance(envelope.event, TurnStarted) and envelope.agent == "main"
     )
 
 
@@ -145,7 +145,11 @@ def active_rewinds(agent: Agent) -> dict[str, Rewound]:
 def rewound_turns(agent: Agent, part: str) -> set[str]:
     """The turns whose `files` (or `conversation`) are rewound now."""
     order = past_turns(agent.services.log.durable())
-    seqs = {one.event.id: one.seq for one in agent.services.log.durable() if isinstance(one.event, Rewound)}
+    seqs = {
+        envelope.event.id: envelope.seq
+        for envelope in agent.services.log.durable()
+        if isinstance(envelope.event, Rewound)
+    }
     gone: set[str] = set()
     for event in active_rewinds(agent).values():
         if event.what in (part, "both"):
@@ -186,12 +190,14 @@ def _undo_event(agent: Agent, id: str) -> Rewound:
 def _plan_way(shadow: CheckpointStore, agent: Agent, asked: Rewound) -> RewindPlan:
     records = shadow.records(agent.services.session)
     if asked.undoes:
-        chosen = [one for one in records if one.kind == "rewind" and one.call.call == asked.undoes]
+        chosen = [
+            record for record in records if record.kind == "rewind" and record.call.call == asked.undoes
+        ]
     else:
         gone = rewound_turns(agent, "files")
         order = past_turns(agent.services.log.durable())
         wanted = {one.id for one in order if one.seq >= asked.from_seq} - gone
-        chosen = [one for one in records if one.kind == "call" and one.call.turn in wanted]
+        chosen = [record for record in records if record.kind == "call" and record.call.turn in wanted]
     return plan_rewind(chosen, shadow.now)
 
 

@@ -42,7 +42,7 @@ def render_result(agent: Agent, tool: Tool, call: ToolCall, result: ToolResult) 
         return result.blocks
     try:
         return renderer.render(call, result)
-    # Foreign code: a renderer that raises leaves the tool's own blocks.
+    # Plugin code: a renderer that raises leaves the tool's own blocks.
     except (Exception, SystemExit) as error:
         agent.services.log.emit(Warned(f"the renderer of {tool.name} failed: {error}"), agent.path, call.id)
         return result.blocks
@@ -50,7 +50,7 @@ def render_result(agent: Agent, tool: Tool, call: ToolCall, result: ToolResult) 
 
 FinishCall = Callable[[ToolResult], None]
 MAX_NAVIGATED_FILES = 8
-CANCELLED_TEXT = "cancelled by the person; what it had done by then stays done"
+CANCELLED_TEXT = "cancelled by the user; what it did before stays done"
 
 
 async def run_calls(agent: Agent, calls: tuple[ToolCall, ...], guard: LoopGuard) -> list[ToolResult]:
@@ -120,7 +120,7 @@ def _group_calls(agent: Agent, calls: tuple[ToolCall, ...]) -> Iterator[list[Too
 def _is_concurrent(tool: Tool, arguments: Arguments) -> bool:
     try:
         return tool.is_concurrent(arguments)
-    # Foreign code, asked before the arguments were checked.
+    # Plugin code, asked before the arguments were checked.
     except (Exception, SystemExit):
         return False
 
@@ -156,7 +156,7 @@ async def run_call(agent: Agent, call: ToolCall, guard: LoopGuard, asked_by: Ask
         result = _result(call, "error", str(error))
     except TimeoutError:
         result = _result(call, "error", f"stopped after {tool.seconds:g} s, its time limit")
-    # Foreign code: whatever a tool raises (also `sys.exit`) is a result; the traceback goes to the log.
+    # Plugin code: whatever a tool raises (also `sys.exit`) is a result; the traceback goes to the log.
     except (Exception, SystemExit) as error:
         text = f"{tool.name} failed: {type(error).__name__}: {error}"
         agent.services.log.emit(Warned(text, traceback.format_exc(limit=-6), tool.name), agent.path, call.id)
@@ -188,7 +188,7 @@ async def _run_checked(
     if asked_by == "model" and (repeated := guard.repeats(tool, call.arguments)):
         return _result(call, "repeated", repeated)
     running = replace(running, call=call)
-    # Rules judge what is named, hidden or not; what a change would hold is seen through the veil.
+    # Rules judge the named files, hidden ones too; the preview of a change must not show hidden content.
     bare = replace(context, workspace=agent.workspace, navigator=agent.navigator, call=None)
     looking = replace(context if tool.kind in ("edit", "delete", "move") else bare, call=running)
     preview = await tool.preview(call.arguments, looking) if tool.preview else None
@@ -197,12 +197,12 @@ async def _run_checked(
     permitted = await permit_call(agent, tool, call, preview, bare, passed.asks, asked_by)
     if not permitted.allowed:
         return _result(call, "denied", permitted.reason)
-    # A person may have edited hunks that they saw without their secrets.
+    # The user may have edited hunks in which secrets were redacted.
     if spoilt := _marker_problem(agent, permitted.preview):
         return _result(call, "error", spoilt)
     agent.budget.spend_call()
     run = partial(_run_tool, agent, tool, call, permitted, context)
-    # What a person runs is the person's own: no rewind takes it back.
+    # What the user runs is not undone by a rewind.
     ran = await (run_with_checkpoint(agent, tool, call, permitted, run) if asked_by != "person" else run())
     done = agent.services.redactor.done(ran, tool.kind, call.id)
     done = _append_notes(done, (*passed.added, *((permitted.note,) if permitted.note else ())))
@@ -241,7 +241,7 @@ def _marker_problem(agent: Agent, preview: Preview | None) -> str:
         return ""
     return (
         f"nothing was written: the new text of {path} holds a [redacted ...] marker in place of a secret; "
-        "leave the lines with the secret as they are (edit around them), or ask the person to edit the file"
+        "leave the lines with the secret as they are (edit around them), or ask the user to edit the file"
     )
 
 
@@ -286,7 +286,7 @@ def _append_notes(done: Done, notes: tuple[str, ...]) -> Done:
 def _call_title(tool: Tool, call: ToolCall) -> str:
     try:
         return tool.title(call.arguments)
-    # Foreign code, given arguments that are not checked yet.
+    # Plugin code, given arguments that are not checked yet.
     except (Exception, SystemExit):
         return tool.name
 
@@ -311,7 +311,7 @@ def _progress_reporter(agent: Agent, call: ToolCall) -> Callable[[str], None]:
 
 
 MAX_CALL_DEPTH = 4
-# Between the id of a call and that of one made for it.
+# Separates the id of a call from that of a call made for it.
 NESTED_CALL_SIGN = ">"
 
 
@@ -327,7 +327,7 @@ async def call_tool_for_plugin(
             f"{name} was not run: calls make calls more than {MAX_CALL_DEPTH} deep", "call it yourself"
         )
     call = ToolCall(f"{within or 'plugin'}{NESTED_CALL_SIGN}{new_id()}", name, dict(arguments))
-    result = ToolResult(call.id, call.name, "cancelled", "cancelled by the person")
+    result = ToolResult(call.id, call.name, "cancelled", "cancelled by the user")
     try:
         result = await run_call(agent, call, LoopGuard(False), "plugin")
     finally:

@@ -126,9 +126,7 @@ def _review_file(
                 kept.add(hunk.id)
             sorting.edited.append(name)
             sorting.said.append(
-                _describe_hunk(
-                    "edited by the person, written as", change.path, line, _split_lines(texts[name])
-                )
+                _describe_hunk("edited by the user, written as", change.path, line, _split_lines(texts[name]))
             )
         elif not parts or change.path in parts or name in parts:
             kept.add(hunk.id if hunk else name)
@@ -249,7 +247,7 @@ def _model_note(sorting: HunkDecisions) -> str:
         return ""
     total = len(sorting.accepted) + len(sorting.refused) + len(sorting.edited)
     head = (
-        f"[The person decided by hunk: {len(sorting.accepted)} of {total} written as you sent them. "
+        f"[The user decided by hunk: {len(sorting.accepted)} of {total} written as you sent them. "
         "Do not send the others again unless they ask for it."
     )
     said = sorting.said[:MAX_SHOWN_HUNKS]

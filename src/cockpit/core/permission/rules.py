@@ -159,7 +159,7 @@ def _matching_allows(rules: tuple[PermissionRule, ...], asked: CallFacts) -> tup
     if whole or preview is None:
         return whole[:1]
     if asked.tool.kind == "execute":
-        # Nobody has read its grammar: only words that are plain words can be compared.
+        # The line was not parsed: only plain words can be compared.
         return _all_or_none([_rule_for_words(rules, argv) for argv in preview.argv])
     if preview.paths:
         found = [
@@ -197,7 +197,7 @@ def _rule_names_tool(rule: PermissionRule, tool: Tool) -> bool:
     if name in SHELL_NAMES:
         return tool.kind == "execute"
     if rule.level != "allow" and name in READ_NAMES | WRITE_NAMES and tool.name.startswith("mcp__"):
-        # Nobody knows what it does with a path: what may not be read or written may not be named to it.
+        # What it does with a path is unknown: a path that may not be read or written may not be passed to it.
         return rule.pattern not in MATCH_ALL
     if name in READ_NAMES:
         return tool.kind in ("read", "search")
@@ -209,7 +209,7 @@ def _rule_names_tool(rule: PermissionRule, tool: Tool) -> bool:
 OPENING_TOOLS = frozenset({"delegate", "agents"})
 PLANNING_TOOLS = frozenset({"propose_plan", "enter_plan_mode"})
 ASKING_TOOLS = frozenset({"ask_user"})
-# What was set aside must be readable by whoever was given the handle.
+# A stored result must be readable by every agent that gets its handle.
 ALWAYS_ALLOWED = frozenset({"read_result"})
 
 
@@ -274,7 +274,7 @@ class RoleRights:
         if self.above is not None and (reason := self.above.may_be(names_of)):
             return reason
         said = [
-            one for one in self.role.tools or () if one.partition("(")[0] in ("Task", "Agent", "delegate")
+            tool for tool in self.role.tools or () if tool.partition("(")[0] in ("Task", "Agent", "delegate")
         ]
         if not said or any(not _entry_pattern(one) for one in said):
             return ""
@@ -290,7 +290,7 @@ def entry_names_tool(entry: str, tool: Tool) -> bool:
     own = (tool.name, *(alias.name for alias in tool.aliases))
     if "*" in bare:
         return fnmatch.fnmatchcase(tool.name, bare)
-    # `mcp__github` is all of that server, as Claude has it.
+    # `mcp__github` means all tools of that server, as in Claude Code.
     return (
         bare in own
         or bare.lower() == tool.name.lower()

@@ -45,7 +45,7 @@ CHANGING_CAPABILITIES = frozenset(
         "agent.self",
     }
 )
-# What the build profile holds in: it has no network, and a checkpoint takes back what it wrote.
+# What the build profile can hold: it has no network, and a checkpoint undoes what it wrote.
 CONFINED_CAPABILITIES = frozenset({"fs.read", "fs.write", "code.exec", "vcs.local"})
 SENDING_CAPABILITIES = frozenset({"net.egress", "code.remote"})
 HARMLESS_CAPABILITIES = frozenset({"fs.read", "ask.person", "none"})
@@ -85,7 +85,7 @@ async def judge_call(
             level="deny",
             reason=PLAN_MODE_REASON,
             rules=(*verdict.rules, "mode plan"),
-            alternative="put it into the plan and call propose_plan; a person leaves plan mode",
+            alternative="put it into the plan and call propose_plan; only the user leaves plan mode",
         )
     if covered is not None and covered.level == "deny":
         return replace(verdict, level="deny", reason=f"the rule {covered} forbids it")
@@ -102,7 +102,7 @@ def _only_reads(judged: Judged, verdict: Verdict) -> bool:
     capability that is not known to only read is refused."""
     tool = judged.tool
     if tool.kind == "execute":
-        # A command line that was proven to read, and runs where it could not do more.
+        # A command line that was proven to only read, in a sandbox where it cannot do more.
         return verdict.level == "allow" and verdict.sandbox == "read"
     if verdict.capabilities & CHANGING_CAPABILITIES and not verdict.capabilities <= FILE_CAPABILITIES:
         return False
@@ -171,7 +171,7 @@ async def _ask_deciders(judged: Judged, deciders: tuple[Decider, ...]) -> Verdic
         try:
             async with asyncio.timeout(DECIDER_SECONDS):
                 verdict = await decider.decide(judged)
-        # Foreign code: a decider that failed has not agreed, so only a person can.
+        # Plugin code: a decider that failed has not agreed, so only the user can.
         except Exception as error:
             reason = f"the decider {decider.name} failed: {type(error).__name__}: {error}"
             verdict = Verdict("ask", reason, 50, rules=(decider.name,), may_remember=False, person_only=True)
@@ -227,7 +227,7 @@ def _can_change(judged: Judged) -> bool:
         return True
     try:
         return not tool.is_concurrent(judged.call.arguments)
-    # Foreign code: a tool that fails to say so has not said that it only looks.
+    # Plugin code: a tool that fails here has not said that it only reads.
     except Exception:
         return True
 

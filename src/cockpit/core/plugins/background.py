@@ -29,7 +29,7 @@ class Observers:
         """Use exactly these observers from now on."""
         for watcher in self._watchers.values():
             watcher.stop()
-        self._watchers = {one.name: _ObserverQueue(one, self._warn) for one in observers}
+        self._watchers = {observer.name: _ObserverQueue(observer, self._warn) for observer in observers}
         self._by_kind = {}
         for watcher in self._watchers.values():
             for kind in watcher.observer.kinds:
@@ -78,7 +78,7 @@ class _ObserverQueue:
             envelope = self._queue.popleft()
             try:
                 await self.observer.see(envelope)
-            # Foreign code: an observer that raises goes on with the next event.
+            # Plugin code: an observer that raises goes on with the next event.
             except (Exception, SystemExit) as error:
                 self._complain(error)
 
@@ -137,11 +137,11 @@ class Residents:
             started = asyncio.get_running_loop().time()
             try:
                 async with resident.run(context):
-                    # What it said of itself while it started tells more.
+                    # Keep the state it reported itself while it started.
                     if self._states[resident.name] == "starting":
                         self._say(resident.name, "running")
                     await stop.wait()
-            # Foreign code: a resident that fails is started again, with backoff.
+            # Plugin code: a resident that fails is started again, with backoff.
             except (Exception, SystemExit) as error:
                 self._say(resident.name, f"failed: {type(error).__name__}: {error}")
             if asyncio.get_running_loop().time() - started > MAX_BACKOFF:

@@ -279,17 +279,19 @@ def _run_hooks(
     took: dict[str, float] = {}
     trace = ""
     for hook in HOOKS:
-        for one in getattr(manager.hook, hook).get_hookimpls():
-            if one.plugin is not module:
+        for implementation in getattr(manager.hook, hook).get_hookimpls():
+            if implementation.plugin is not module:
                 continue
             register = _Registrar(hook, plugin.name, layer, scope, on_change, meter, entries)
             given = {"register": register, "scope": scope}
             started = time.perf_counter()
             try:
-                # What it prints is no part of an answer that somebody reads from stdout.
+                # What a plugin prints must not get into an answer on stdout.
                 with contextlib.redirect_stdout(sys.stderr):
-                    _reject_coroutine(one.function(*(given[name] for name in one.argnames)))
-            # Foreign code: one hook that raises (also `sys.exit`) leaves the plugin's others and everybody's.
+                    _reject_coroutine(
+                        implementation.function(*(given[name] for name in implementation.argnames))
+                    )
+            # Plugin code: a hook that raises (also `sys.exit`) does not affect other hooks.
             except (Exception, SystemExit) as error:
                 failures.append(f"{hook}: {type(error).__name__}: {error}")
                 trace = trace or place_of(error.__traceback__)
@@ -337,18 +339,18 @@ def qualify_file_commands(entries: "Iterable[CatalogEntry]") -> "list[CatalogEnt
     entries = list(entries)
     taken = {
         name
-        for one in entries
-        if isinstance(one.value, Command) and one.origin is None
-        for name in (one.name, *one.value.aliases)
+        for entry in entries
+        if isinstance(entry.value, Command) and entry.origin is None
+        for name in (entry.name, *entry.value.aliases)
     }
-    return [_qualify_command(one, taken) for one in entries]
+    return [_qualify_command(entry, taken) for entry in entries]
 
 
 def _qualify_command(entry: "CatalogEntry", taken: set[str]) -> "CatalogEntry":
     command, origin = entry.value, entry.origin
     if not isinstance(command, Command) or origin is None:
         return entry
-    command = replace(command, aliases=tuple(one for one in command.aliases if one not in taken))
+    command = replace(command, aliases=tuple(alias for alias in command.aliases if alias not in taken))
     if entry.name not in taken:
         return replace(entry, value=command)
     name = f"{entry.layer}:{entry.name}"
@@ -364,17 +366,23 @@ SKILL_COMMAND = "skill"
 def add_skill_commands(entries: "Iterable[CatalogEntry]", disabled: Collection[str]) -> "list[CatalogEntry]":
     """`entries` with a command for each skill the user may use. A skill replaces a command file of its name
     and layer; a command registered in code keeps its name."""
-    entries = [_disable_skill(one) if one.name in disabled else one for one in entries]
-    using = next((one.value for one in entries if _is_command(one) and one.name == SKILL_COMMAND), None)
+    entries = [_disable_skill(entry) if entry.name in disabled else entry for entry in entries]
+    using = next(
+        (entry.value for entry in entries if _is_command(entry) and entry.name == SKILL_COMMAND), None
+    )
     if not isinstance(using, Command):
         return entries
-    taken = {(one.name, one.layer) for one in entries if _is_command(one) and one.origin is None}
+    taken = {(entry.name, entry.layer) for entry in entries if _is_command(entry) and entry.origin is None}
     made = {
-        (one.name, one.layer): replace(one, hook="register_commands", value=_skill_command(one.value, using))
-        for one in entries
-        if isinstance(one.value, Skill) and one.value.for_person and (one.name, one.layer) not in taken
+        (entry.name, entry.layer): replace(
+            entry, hook="register_commands", value=_skill_command(entry.value, using)
+        )
+        for entry in entries
+        if isinstance(entry.value, Skill)
+        and entry.value.for_person
+        and (entry.name, entry.layer) not in taken
     }
-    kept = [one for one in entries if not (_is_command(one) and (one.name, one.layer) in made)]
+    kept = [entry for entry in entries if not (_is_command(entry) and (entry.name, entry.layer) in made)]
     return [*kept, *made.values()]
 
 

@@ -51,7 +51,7 @@ class AgentToolbox:
     def tokens(self) -> int:
         """An estimate of the tokens of the tools that are sent."""
         if not self._tokens:
-            rows = [[one.name, one.description, dict(one.parameters)] for one in self.schemas()]
+            rows = [[schema.name, schema.description, dict(schema.parameters)] for schema in self.schemas()]
             self._tokens = len(json.dumps(rows)) // 4
         return self._tokens
 
@@ -60,7 +60,7 @@ class AgentToolbox:
         return tuple(self._tools.values())
 
     def sent(self) -> tuple[Tool, ...]:
-        always = sorted((t for t in self._tools.values() if not t.deferred), key=lambda one: one.name)
+        always = sorted((t for t in self._tools.values() if not t.deferred), key=lambda tool: tool.name)
         found = (self._tools[name] for name in self._found if name in self._tools)
         return (*always, *found)
 
@@ -69,7 +69,7 @@ class AgentToolbox:
 
     def fingerprint(self) -> str:
         """Twelve hex digits over the bytes of the tool list."""
-        rows = [[one.name, one.description, dict(one.parameters)] for one in self.schemas()]
+        rows = [[schema.name, schema.description, dict(schema.parameters)] for schema in self.schemas()]
         return hashlib.sha256(json.dumps(rows).encode()).hexdigest()[:12]
 
     def find(self, name: str, arguments: Arguments) -> tuple[Tool, Arguments] | None:
@@ -151,7 +151,7 @@ def _reshape_arguments(arguments: Arguments, alias: Alias) -> Arguments:
         return arguments
     try:
         return alias.reshape(arguments)
-    # A plugin's function on whatever a model wrote: what it cannot read is named when it is checked.
+    # Plugin code on whatever a model wrote: what it cannot read is reported by the check of arguments.
     except (Exception, SystemExit):
         return arguments
 
@@ -167,8 +167,8 @@ def _search_score(tool: Tool, words: list[str]) -> int:
 
 
 PLAIN_TYPES = {"string": str, "boolean": bool, "object": Mapping, "array": list}
-# Whose schemas are strangers' words, and what such a schema could stop everything with: a pattern may take
-# for ever to match, and references to references double with each step.
+# Schemas of MCP servers are not trusted, and these keywords could stop everything: a pattern may take
+# forever to match, and references to references double with each step.
 MCP_PREFIX = "mcp__"
 UNBOUNDED_KEYWORDS = ("pattern", "patternProperties", "additionalProperties", "unevaluatedProperties")
 MAX_REFERENCES = 1_000
@@ -188,7 +188,11 @@ def check_arguments(tool: Tool, arguments: Arguments) -> None:
     faults = [f"`{name}` is missing" for name in needed if arguments.get(name) is None]
     if tool.parameters.get("additionalProperties") is False:
         known = ", ".join(properties) or "none"
-        faults += [f"unknown argument `{one}`; known: {known}" for one in arguments if one not in properties]
+        faults += [
+            f"unknown argument `{argument}`; known: {known}"
+            for argument in arguments
+            if argument not in properties
+        ]
     if not faults and not all(
         _is_plain(properties[name], arguments[name]) for name in arguments if name in properties
     ):
@@ -222,8 +226,8 @@ def _schema_faults(tool: Tool, arguments: Arguments) -> list[str]:
             faults[f"`{where}`: {said}" if where else said] = None
             if len(faults) >= MAX_FAULTS:
                 break
-    # A schema that is none, points nowhere or never ends says nothing of the arguments: whoever wrote it
-    # looks at them, too. What jsonschema raises of one is any error there is.
+    # An invalid or endless schema says nothing about the arguments; its author checks
+    # them, too. jsonschema may raise any error for such a schema.
     except Exception:
         return list(faults)
     return list(faults)

@@ -14,7 +14,7 @@ REFRESH_SECONDS = 0.5
 MAX_PROBLEMS = 500
 MAX_IDLE_REFRESHES = 20
 SEVERITIES = ("error", "warning", "info", "hint")
-# Before that a session's first paint and first words come first.
+# The first paint and the first prompt come before that.
 WARM_AFTER = 1.0
 
 

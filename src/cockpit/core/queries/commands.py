@@ -81,7 +81,7 @@ async def expand_prompt(agent: Agent, name: str, text: str) -> str:
     """The prompt of the file command `name`. Raises `CockpitError` when it makes none."""
     command = _find_command(agent, name)
     if command.hidden or command.origin is None:
-        raise CockpitError(f"/{name} is no prompt", "prompts are the commands and skills of files")
+        raise CockpitError(f"/{name} is not a prompt", "prompts are the commands and skills of files")
     plugin = agent.services.catalog.owner(Command, command.name)
     answer = await command.run(Invoked(text, {"text": text}), build_context(agent, plugin))
     if not isinstance(answer, AsPrompt):
@@ -105,7 +105,7 @@ async def answer_offering(agent: Agent, query: CatalogQuery) -> CatalogReply:
     """The answer to `query`. Raises `CockpitError` for a name that is not a prompt."""
     match query:
         case Tools():
-            return ToolRows(tuple(_tool_row(agent, one) for one in agent.toolbox.tools()))
+            return ToolRows(tuple(_tool_row(agent, tool) for tool in agent.toolbox.tools()))
         case Prompts():
             return PromptRows(_prompt_rows(agent))
         case Expand(name, text):
@@ -147,10 +147,10 @@ def _prompt_rows(agent: Agent) -> tuple[PromptRow, ...]:
     for command in catalog.all(Command):
         skill = catalog.get(Skill, command.name)
         if command.hidden or command.name.startswith("mcp__"):
-            # What another server wrote is not ours to pass on.
+            # Prompts of MCP servers are not passed on.
             continue
         if command.origin is None and skill is None:
-            # What no file wrote is an action of ours.
+            # A command without a file is an action of cockpit.
             continue
         arguments = skill.arguments if skill is not None else ()
         rows.append(PromptRow(command.name, command.description, command.hint, arguments))

@@ -102,7 +102,7 @@ def setting_rows(settings: EffectiveSettings) -> tuple[SettingRow, ...]:
     )
 
 
-# A person looks on: who is not ready by then is asked again, and another answers meanwhile.
+# The user is waiting: a source that is not ready by then is asked again later.
 CODE_PATIENCE = 0.2
 
 CodeQuery: TypeAlias = Symbols | Place | Navigate | Problems | Servers | FileText
@@ -260,7 +260,11 @@ def _agent_events(agent: Agent, query: AgentEvents) -> Reply:
         path = agent.agents.find(query.agent).id
     except CockpitError as error:
         return Refused(str(error))
-    rows = tuple(one for one in agent.services.log.durable() if one.agent == path and one.seq > query.cursor)
+    rows = tuple(
+        envelope
+        for envelope in agent.services.log.durable()
+        if envelope.agent == path and envelope.seq > query.cursor
+    )
     return AgentEventRows(rows, rows[-1].seq if rows else query.cursor)
 
 
@@ -323,11 +327,11 @@ def _has_letters(word: str, name: str) -> bool:
 def _command_rows(agent: Agent) -> CommandRows:
     catalog = agent.services.catalog
     rows = [
-        CommandRow(one.name, one.description, one.hint, catalog.owner(Command, one.name))
-        for one in catalog.all(Command)
-        if not one.hidden
+        CommandRow(command.name, command.description, command.hint, catalog.owner(Command, command.name))
+        for command in catalog.all(Command)
+        if not command.hidden
     ]
-    return CommandRows(tuple(sorted(rows, key=lambda one: one.name)))
+    return CommandRows(tuple(sorted(rows, key=lambda row: row.name)))
 
 
 def _change_rows(agent: Agent) -> ChangeRows:
@@ -335,11 +339,15 @@ def _change_rows(agent: Agent) -> ChangeRows:
     subagents, which come with the merge."""
     gone, elsewhere = rewound_turns(agent, "files"), isolated_agents(agent.services)
     results = (
-        one.event.result
-        for one in agent.services.log.durable()
-        if isinstance(one.event, ToolCallFinished) and one.turn not in gone and one.agent not in elsewhere
+        envelope.event.result
+        for envelope in agent.services.log.durable()
+        if isinstance(envelope.event, ToolCallFinished)
+        and envelope.turn not in gone
+        and envelope.agent not in elsewhere
     )
-    return ChangeRows(tuple(block for one in results for block in one.blocks if isinstance(block, Diff)))
+    return ChangeRows(
+        tuple(block for result in results for block in result.blocks if isinstance(block, Diff))
+    )
 
 
 async def _offering_reply(agent: Agent, query: CatalogQuery) -> Reply:
@@ -360,21 +368,24 @@ def _output_page(agent: Agent, handle: str, cursor: int) -> Reply:
 def _plugin_rows(agent: Agent) -> PluginRows:
     rows = [
         PluginRow(
-            one.found.name,
-            one.found.distribution,
-            one.found.version,
-            one.found.state,
-            one.registers,
-            one.found.reason,
-            round(one.seconds * 1000, 1),
-            {hook.removeprefix("register_"): _milliseconds(took) for hook, took in one.hooks.items()},
-            {hook.removeprefix("register_"): spent.calls for hook, spent in _hook_costs(agent, one).items()},
+            plugin.found.name,
+            plugin.found.distribution,
+            plugin.found.version,
+            plugin.found.state,
+            plugin.registers,
+            plugin.found.reason,
+            round(plugin.seconds * 1000, 1),
+            {hook.removeprefix("register_"): _milliseconds(took) for hook, took in plugin.hooks.items()},
+            {
+                hook.removeprefix("register_"): spent.calls
+                for hook, spent in _hook_costs(agent, plugin).items()
+            },
             {
                 hook.removeprefix("register_"): _milliseconds(spent.seconds)
-                for hook, spent in _hook_costs(agent, one).items()
+                for hook, spent in _hook_costs(agent, plugin).items()
             },
         )
-        for one in agent.services.catalog.plugins
+        for plugin in agent.services.catalog.plugins
     ]
     return PluginRows(tuple(rows))
 
@@ -397,7 +408,7 @@ def _settings_table(agent: Agent) -> SettingsTable:
         "trusted": state.trusted,
         "root": services.root,
         "window": agent.window(),
-        "rules": [f"{one.level} {one} ({one.source})" for one in agent.all_rules()],
+        "rules": [f"{rule.level} {rule} ({rule.source})" for rule in agent.all_rules()],
     }
     counts = {hook.removeprefix("register_"): len(found) for hook, found in services.catalog.by_hook.items()}
     return SettingsTable(values, counts, services.settings.sources, setting_rows(services.settings))

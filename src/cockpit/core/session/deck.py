@@ -90,7 +90,7 @@ class LocalDeck:
         for session in tuple(self._sessions.values()):
             await session.close("the deck was closed")
         await self._servers.close()
-        await asyncio.gather(*(one.navigator.life.close() for one in self._navigators.values()))
+        await asyncio.gather(*(navigator.navigator.life.close() for navigator in self._navigators.values()))
         self._navigators.clear()
         for workspace in self._workspaces.values():
             await workspace.close()
@@ -105,7 +105,7 @@ class LocalDeck:
         sandbox = parse_sandbox_settings(settings.text("sandbox.use", "auto"))
         file = path or session_store.session_folder(root) / f"{id}.jsonl"
         transcript = Transcript(file, TranscriptHeader(id, root, time.time(), __version__))
-        # Read only now that this process is the writer, and cut what is torn.
+        # Read only now that this process is the writer, and cut a torn end.
         loaded = await asyncio.to_thread(load_transcript, file, True) if path is not None else None
         past = read_past(loaded) if loaded is not None else PastSession()
         workspace, recovered = await self._workspace(root, sandbox)
@@ -118,7 +118,7 @@ class LocalDeck:
         )
         session = assemble_session(parts, past, self._reload, lambda: self._forget(id))
         self._sessions[id] = session
-        # One prompt without a screen is over before a warm server would pay.
+        # A headless prompt is over before starting a server would pay.
         warm = self._options.origin != "headless"
         self._panels[id] = CodePanels(navigator, root, session.services.log.emit, warm)
         self._servers.attach(session, at_once=not warm)
@@ -174,9 +174,9 @@ class LocalDeck:
 
     def _build(self, root: str, trusted: bool) -> tuple[EffectiveSettings, PluginCatalog]:
         settings = settings_files.load_settings(root, trusted, flag_settings(self._options))
-        # A rule file that cannot be read refuses the start: a rule that is not there stops nothing.
+        # A rule file that cannot be read prevents the start: a missing rule stops nothing.
         policy = load_active_rules(root, trusted)
-        unread = tuple(f"{one}; {one.remedy}" for one in permissions.read_entries(root, trusted)[1])
+        unread = tuple(f"{entry}; {entry.remedy}" for entry in permissions.read_entries(root, trusted)[1])
         settings = replace(settings, left_out=(*settings.left_out, *policy.left_out, *unread))
         if self._plugins is None:
             self._plugins = load_plugins(settings.words("plugins.disabled"))
@@ -271,14 +271,16 @@ def _event_recorder(file: Path) -> Callable[[Envelope], None]:
 def _resolve_root(root: str) -> str:
     real = os.path.realpath(root)
     if not Path(real).is_dir():
-        raise CockpitError(f"{root} is no folder", "name the folder of a project")
+        raise CockpitError(f"{root} is not a folder", "name the folder of a project")
     return real
 
 
 def _root_of_session(path: Path) -> str:
     root = load_transcript(path).header.root
     if not Path(root).is_dir():
-        raise CockpitError(f"the folder of that session is gone: {root}", "restore it, or start anew")
+        raise CockpitError(
+            f"the folder of that session is gone: {root}", "restore it, or start a new session"
+        )
     return root
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 MCP_PLUGIN = "mcp"
 REFRESH_SECONDS = 0.3
-# A person who looks on sees the first paint before other people's programs start.
+# The first paint comes before other programs start.
 START_DELAY = 0.4
 RootKey = tuple[str, bool]
 
@@ -64,8 +64,10 @@ class McpServerPool:
         """`catalog` with what its servers offer now. Servers it no longer names are closed."""
         found = self._roots.setdefault((root, trusted), _RootServers(catalog))
         found.base = catalog
-        # Who switches the plugin off wants none of it: its verdicts and its listings are gone, too.
-        on = any(one.found.name == MCP_PLUGIN and one.found.state == "loaded" for one in catalog.plugins)
+        # With the plugin switched off its verdicts and listings are gone, so no server may start.
+        on = any(
+            plugin.found.name == MCP_PLUGIN and plugin.found.state == "loaded" for plugin in catalog.plugins
+        )
         wanted = catalog.all(McpServer) if on and self._connects else ()
         if found.servers is None and not wanted:
             return catalog
@@ -109,7 +111,7 @@ class McpServerPool:
     async def close(self) -> None:
         """Close all servers, within a few seconds."""
         roots, self._roots = tuple(self._roots.values()), {}
-        ends = [one.servers.close() for one in roots if one.servers is not None]
+        ends = [root.servers.close() for root in roots if root.servers is not None]
         await asyncio.gather(*ends, *self._ends, return_exceptions=True)
 
     def _heard(self, found: _RootServers, offer: bool) -> None:
@@ -151,7 +153,7 @@ class McpServerPool:
             if said in found.told or not found.sessions:
                 continue
             found.told.add(said)
-            someone = any(one.services.approvals.can_ask for one in found.sessions.values())
+            someone = any(session.services.approvals.can_ask for session in found.sessions.values())
             if row.state == "needs approval" and someone:
                 continue  # the plugin asks them when they come to it (builtin/mcp/agreeing)
             _warn_sessions(found.sessions.values(), said, _remedy(row))
@@ -176,7 +178,10 @@ def _with_servers(catalog: PluginCatalog, servers: "McpServers") -> PluginCatalo
     tools = catalog.all(Tool)
     known = (*(tool.name for tool in tools), *(alias.name for tool in tools for alias in tool.aliases))
     commands = catalog.all(Command)
-    slashes = (*(one.name for one in commands), *(alias for one in commands for alias in one.aliases))
+    slashes = (
+        *(command.name for command in commands),
+        *(alias for command in commands for alias in command.aliases),
+    )
     offered = servers.offered(known, slashes)
     entries = [_catalog_entry("register_tools", server, tool.name, tool) for server, tool in offered.tools]
     entries += [

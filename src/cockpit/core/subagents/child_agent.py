@@ -23,13 +23,13 @@ from cockpit.protocol.events import Warned
 from cockpit.protocol.messages import Mode
 from cockpit.settings.files import EffectiveSettings
 
-# Where settings say nothing usable (0 steps, a limit of 0).
+# Used where settings give no usable value (0 steps, a limit of 0).
 DEFAULT_CONCURRENCY = 8
 DEFAULT_DEPTH = 1
 DEFAULT_STEPS = 100
 DEFAULT_OUTPUT = 12_000
 SMALL_WINDOW = 32_000
-# A small model that is still at it then goes round in circles, and its window is full of itself.
+# A small model that still works after that repeats itself, and its window is full of its own text.
 SMALL_STEPS = 15
 SMALL_BODY = 8_000
 SMALL_SHARE = 0.3
@@ -98,7 +98,7 @@ def _as_int(number: float | None) -> int | None:
     return None if number is None else int(number)
 
 
-# There is always one, also where the plugin with the others is switched off.
+# Exists also when the plugin with the other roles is switched off.
 GENERAL_ROLE = Role(
     "general",
     "Does one task and reports.",
@@ -109,7 +109,7 @@ GENERAL_ROLE = Role(
 
 def list_roles(catalog: PluginCatalog) -> tuple[Role, ...]:
     """Every role, by name."""
-    found = {GENERAL_ROLE.name: GENERAL_ROLE} | {one.name: one for one in catalog.all(Role)}
+    found = {GENERAL_ROLE.name: GENERAL_ROLE} | {role.name: role for role in catalog.all(Role)}
     return tuple(found[name] for name in sorted(found))
 
 
@@ -131,8 +131,8 @@ def find_role(catalog: PluginCatalog, name: str) -> Role:
 
 def match_role(roles: tuple[Role, ...], name: str) -> Role | None:
     """The role of exactly that name or alias: a project's `review` is also the `reviewer`."""
-    by_name = {one.name: one for one in roles}
-    by_alias = {alias: one for one in reversed(roles) for alias in one.aliases}
+    by_name = {role.name: role for role in roles}
+    by_alias = {alias: role for role in reversed(roles) for alias in role.aliases}
     return by_name.get(name) or by_alias.get(name) or by_name.get(resolve_role_name(name))
 
 
@@ -140,20 +140,20 @@ def check_role_tools(role: Role, catalog: PluginCatalog) -> None:
     """Raises `CockpitError` for a role that lists an unknown tool."""
     tools = catalog.all(Tool)
     strange = [
-        one
-        for one in unknown_entries(role.tools or (), tools)
-        if one.partition("(")[0] not in OTHER_AGENTS_TOOLS
+        entry
+        for entry in unknown_entries(role.tools or (), tools)
+        if entry.partition("(")[0] not in OTHER_AGENTS_TOOLS
     ]
-    # Our own roles list what a plugin that is switched off would bring.
+    # Our own roles may list tools of a plugin that is switched off.
     if not strange or (role.origin is not None and role.origin.layer == "built-in"):
         return
-    every = [*(one.name for one in tools), *(alias.name for one in tools for alias in one.aliases)]
+    every = [*(tool.name for tool in tools), *(alias.name for tool in tools for alias in tool.aliases)]
     near = difflib.get_close_matches(strange[0], every, 3, 0.5)
     hint = f"did you mean {' or '.join(near)}? " if near else ""
     where = f" ({role.origin.file})" if role.origin is not None else ""
     raise CockpitError(
         f"the role {role.name} lists a tool that does not exist: {strange[0]}{where}",
-        f"{hint}Mend its list, or take it out",
+        f"{hint}Correct its list, or remove it",
     )
 
 

@@ -117,7 +117,7 @@ class AgentOpener:
         await self.crew.wait_for_any()
 
     def all(self) -> tuple[AgentRow, ...]:
-        return tuple(one.row for one in self.crew.all())
+        return tuple(subagent.row for subagent in self.crew.all())
 
     def find(self, id: str) -> AgentHandle:
         return SubagentHandle(self.crew.find(id), self.crew)
@@ -215,7 +215,7 @@ class AgentOpener:
         found = runner
 
         async def start(task: str) -> AgentHandle:
-            # What is handed out of the process is only what would be left here.
+            # The runner gets no more rights and budget than an agent in this process would have.
             shown = create_child(parent, path, role, quota=quota)
             given = AgentTask(
                 path,
@@ -286,7 +286,7 @@ def restore_subagents(crew: SubagentPool, past: SubagentRecords, takes_up: bool)
                 crew.notices.add(member)
             continue
         if not takes_up and known.row.background:
-            # Whoever opened the session only looks; the next one takes it up.
+            # The session was opened only to look at it; it continues the next time.
             shown = replace(known.row, phase="cancelled", doing="", report=ENDED_WITH_COCKPIT)
             crew.keep(_ended_subagent(crew, SubagentRecord(shown, known.terms)))
             continue
@@ -297,13 +297,13 @@ def restore_subagents(crew: SubagentPool, past: SubagentRecords, takes_up: bool)
             crew.keep(_ended_subagent(crew, SubagentRecord(row, known.terms)))
             services.log.emit(AgentChanged(row), path)
             if known.row.background:
-                services.log.emit(Warned(f"{path} is not taken up: {error}", "give its task again"))
+                services.log.emit(Warned(f"{path} does not continue: {error}", "give its task again"))
     if crew.members:
         crew.panel.draw()
 
 
 def _was_reported(notes: Iterable[str], path: str) -> bool:
-    return any(is_notice_of(path, one) for one in notes)
+    return any(is_notice_of(path, note) for note in notes)
 
 
 def _ended_subagent(crew: SubagentPool, known: SubagentRecord) -> Subagent:
@@ -317,14 +317,14 @@ def _ended_subagent(crew: SubagentPool, known: SubagentRecord) -> Subagent:
 def _requeue(crew: SubagentPool, known: SubagentRecord) -> None:
     """Queue an unfinished subagent again. Raises `CockpitError` when it cannot continue."""
     if not known.row.background:
-        raise CockpitError("who waited for it has ended too", "give its task again")
+        raise CockpitError("the agent that waited for it has ended too", "give its task again")
     life = _revive_worker(crew, known)
     row = replace(known.row, phase="queued", recovered=True, doing="", started=0.0)
     output = known.terms.output if known.terms is not None and known.terms.output else DEFAULT_OUTPUT
     member = Subagent(_parent_agent(crew, row.id), row, life, output, crew.changed)
     if has_begun(life.agent):
         member.takes_up()
-    crew.main.services.log.emit(Warned(f"the subagent {row.id} was at work when cockpit ended; it goes on"))
+    crew.main.services.log.emit(Warned(f"the subagent {row.id} was running when cockpit ended; it continues"))
     crew.enlist(member, None)
 
 
@@ -344,8 +344,8 @@ def _revive_worker(crew: SubagentPool, known: SubagentRecord) -> InProcessWorker
     parent = _parent_agent(crew, row.id)
     above = row.id.rpartition("/")[0]
     if above != "main" and parent is crew.main:
-        # Its rights were bounded by an agent that is no more: nobody could say by how much.
-        raise CockpitError(f"{above}, which opened it, is no more", "give its task again")
+        # The agent that bounded its rights is gone, so its rights are unknown.
+        raise CockpitError(f"{above}, which opened it, is gone", "give its task again")
     agent = create_child(
         parent,
         row.id,

@@ -35,7 +35,7 @@ class EndNotices:
         if self.closed or not member.row.background or member.row.phase == "cancelled":
             return
         self.add(member)
-        # While a turn runs it is heard there; what comes too late for it is looked at when it has settled.
+        # A running turn reads it; what comes too late is handled when the turn has settled.
         if not self._main.services.log.turn:
             self.wake()
 
@@ -113,10 +113,12 @@ class AgentsPanel:
         if self._closed:
             return
         members = tuple(self._members.values())
-        over = [one for one in members if one.row.phase not in LIVE_PHASES][-MAX_ENDED_ROWS:]
-        shown = {one.id for one in (*over, *(one for one in members if one.row.phase in LIVE_PHASES))}
+        over = [member for member in members if member.row.phase not in LIVE_PHASES][-MAX_ENDED_ROWS:]
+        shown = {
+            one.id for one in (*over, *(member for member in members if member.row.phase in LIVE_PHASES))
+        }
         self._log.emit(
-            PanelChanged(AGENTS_PANEL, tuple(_panel_row(one) for one in members if one.id in shown))
+            PanelChanged(AGENTS_PANEL, tuple(_panel_row(member) for member in members if member.id in shown))
         )
 
     def close(self) -> None:
@@ -196,7 +198,10 @@ class SubagentPool:
 
     async def cancel(self, id: str, at_once: bool = False) -> None:
         """Cancel a subagent and those below it."""
-        await self._end([one for one in self.all() if one.id == id or one.id.startswith(f"{id}/")], at_once)
+        await self._end(
+            [subagent for subagent in self.all() if subagent.id == id or subagent.id.startswith(f"{id}/")],
+            at_once,
+        )
 
     async def cancel_all(self, at_once: bool = False) -> None:
         await self._end(list(self.all()), at_once)
@@ -209,11 +214,11 @@ class SubagentPool:
         self.panel.close()
 
     def living(self) -> tuple[Subagent, ...]:
-        return tuple(one for one in self.all() if not one.is_over)
+        return tuple(subagent for subagent in self.all() if not subagent.is_over)
 
     async def wait_for_any(self) -> None:
         """Wait until a subagent has ended; return at once when none runs."""
-        waits = [asyncio.create_task(one.wait()) for one in self.living()]
+        waits = [asyncio.create_task(subagent.wait()) for subagent in self.living()]
         try:
             if waits:
                 await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
@@ -224,7 +229,7 @@ class SubagentPool:
 
     def agents(self) -> tuple[Agent, ...]:
         """The agents that live in this process, ended ones included: they may get more tasks."""
-        return tuple(one.agent for one in self.all() if one.agent is not None)
+        return tuple(subagent.agent for subagent in self.all() if subagent.agent is not None)
 
     def changed(self, member: Subagent, is_phase: bool) -> None:
         """A subagent made progress, or (`is_phase`) began or ended."""
@@ -257,7 +262,7 @@ class SubagentPool:
             member.foreground -= 1
 
     async def _end(self, members: list[Subagent], at_once: bool) -> None:
-        ends = (one.cancel(at_once) for one in members if not one.is_over)
+        ends = (member.cancel(at_once) for member in members if not member.is_over)
         await asyncio.gather(*ends)
 
     def _start_next(self) -> None:
@@ -266,8 +271,10 @@ class SubagentPool:
             self._queue.popleft().begin()
 
     def _running(self) -> int:
-        waiting = {one.parent.path for one in self.all() if one.foreground and not one.is_over}
-        return sum(one.row.phase == "running" and one.id not in waiting for one in self.all())
+        waiting = {
+            subagent.parent.path for subagent in self.all() if subagent.foreground and not subagent.is_over
+        }
+        return sum(subagent.row.phase == "running" and subagent.id not in waiting for subagent in self.all())
 
     def _tell(self, member: Subagent, terms: AgentTerms | None = None) -> None:
         """Emit a phase and draw it."""

@@ -32,7 +32,7 @@ from cockpit.protocol.events import (
 from cockpit.protocol.messages import AssistantMessage, StopReason, Usage, UserMessage
 from cockpit.protocol.safe_text import single_line
 
-# Over its own time limit, so that the turn ends at a step where it can.
+# Beyond its own time limit, so that the turn can end at a step.
 GRACE_SECONDS = 2.0
 RESUMED_NOTE = (
     "[cockpit ended while you were at it and has begun again. Go on with your task. What is marked as "
@@ -160,14 +160,16 @@ class RunnerWorker:
                 return await self._handle.wait()
         except TimeoutError as error:
             await self._handle.cancel()
-            raise CockpitError(f"its time is over: {self._budget.limits.seconds or left:g} s") from error
+            raise CockpitError(
+                f"its time limit is reached: {self._budget.limits.seconds or left:g} s"
+            ) from error
         except asyncio.CancelledError:
             await self._handle.cancel()
             raise
 
     async def tell(self, id: str, text: str) -> None:
         if self._handle is None:
-            raise CockpitError("it has not begun yet", "say it when it runs")
+            raise CockpitError("it has not begun yet", "send it when it runs")
         await self._handle.send(text)
 
     def stop(self) -> None:
@@ -198,7 +200,9 @@ async def _resume_turn(agent: Agent) -> TurnFinished:
 def has_begun(agent: Agent) -> bool:
     """Whether its conversation contains its task."""
     return any(
-        isinstance(one.event, TurnStarted) for one in agent.services.log.durable() if one.agent == agent.path
+        isinstance(envelope.event, TurnStarted)
+        for envelope in agent.services.log.durable()
+        if envelope.agent == agent.path
     )
 
 
@@ -314,12 +318,12 @@ class Subagent:
             raise CockpitError(f"{self.id} is {self.row.phase}", "wait for it, or look at its transcript")
         words = next(
             (
-                one.event.message.text
-                for one in reversed(self.parent.services.log.durable())
-                if one.agent == self.id
-                and isinstance(one.event, MessageFinished)
-                and isinstance(one.event.message, AssistantMessage)
-                and one.event.message.text
+                envelope.event.message.text
+                for envelope in reversed(self.parent.services.log.durable())
+                if envelope.agent == self.id
+                and isinstance(envelope.event, MessageFinished)
+                and isinstance(envelope.event.message, AssistantMessage)
+                and envelope.event.message.text
             ),
             self.row.report,
         )
@@ -372,7 +376,9 @@ class Subagent:
     def transcript(self, cursor: int = 0) -> tuple[tuple[Event, ...], int]:
         """Its durable events after `cursor`, and the next cursor: the `seq` of the last one."""
         found = [
-            one for one in self.parent.services.log.durable() if one.agent == self.id and one.seq > cursor
+            envelope
+            for envelope in self.parent.services.log.durable()
+            if envelope.agent == self.id and envelope.seq > cursor
         ]
         return tuple(one.event for one in found), found[-1].seq if found else cursor
 
@@ -390,7 +396,7 @@ class Subagent:
             report = await self._run()
         except asyncio.CancelledError:
             report = self._broken("cancelled", "")
-        # A failed child is a report: nothing of it is raised into its parent's turn.
+        # The failure of a subagent is a report; nothing is raised into its parent's turn.
         except (Exception, SystemExit) as error:
             text = str(error) if isinstance(error, CockpitError) else f"{type(error).__name__}: {error}"
             report = self._broken("error", text)

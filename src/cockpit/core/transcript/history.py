@@ -130,12 +130,12 @@ class ConversationHistory:
     entries: list[HistoryEntry] = field(default_factory=list)
     summary: str = ""
     _asked: dict[str, ToolCall] = field(default_factory=dict)
-    # Calls that plugins made for themselves: nothing of them is said here.
+    # Calls that plugins made for their own work are not part of the conversation.
     _inner: set[str] = field(default_factory=set)
     _pruned_before: int = 0
-    # All that was folded in, so that it can be folded again without what was rewound.
+    # Everything that was folded, to fold it again without what was rewound.
     _seen: list[Envelope | HistoryEdit] = field(default_factory=list)
-    # Grown with each entry; None when something before the end is different now.
+    # Grows with each entry; None when something before the end has changed.
     _sent: RequestMessages | None = None
 
     def see(self, envelope: Envelope) -> None:
@@ -220,7 +220,7 @@ class ConversationHistory:
         return message
 
     def _add(self, seq: int, message: Message) -> None:
-        # An answer that broke off and was asked for again is not told twice.
+        # An interrupted answer that was requested again is not sent twice.
         if isinstance(message, AssistantMessage) and self.entries:
             last = self.entries[-1].message
             if isinstance(last, AssistantMessage) and last.finish == "interrupted":

@@ -72,7 +72,7 @@ class RedactionGate:
         return replace(draft, text=text, thoughts=thoughts)
 
 
-# A reader that sleeps keeps at most this much of a call's output waiting (characters).
+# Characters of a call's output that are queued at most for a slow reader.
 MAX_QUEUED_OUTPUT = 200_000
 
 
@@ -160,7 +160,7 @@ class SessionLog:
         self._session = session
         self._transcript = transcript
         self._gate = gate
-        # The session is open again: its earlier closings would end a reader that has just begun.
+        # The session is open again: its earlier closings would end a new reader.
         self._durable = [one for one in past if not isinstance(one.event, SessionClosed)]
         self._readers: list[Subscription] = []
         self._watchers: list[Callable[[Envelope], None]] = []
@@ -224,7 +224,7 @@ class SessionLog:
         for envelope in self._durable:
             if envelope.seq > after:
                 reader.put(envelope)
-        # Panels are passing, but one who comes late still has to see what they show.
+        # Panels are transient, but a late reader must still see them.
         for envelope in self._panels.values():
             reader.put(envelope)
         self._readers.append(reader)

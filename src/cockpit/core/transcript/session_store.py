@@ -99,7 +99,7 @@ def _session_row(path: Path) -> SessionRow | None:
                 turns += 1
                 title = title or _session_title(line)
             elif PROMPT_MARK in line[:120]:
-                # Accepted, and perhaps never begun: that is not nothing.
+                # A prompt that was accepted and perhaps never begun counts too.
                 prompted = True
             elif b'"type":"session_' in line[:400]:
                 event = json.loads(line).get("event", {})
@@ -192,5 +192,5 @@ def _cut_tail(text: str, size: int, entries: int) -> str:
     joined = "\n".join(tail)
     if text.endswith(joined):
         return joined
-    # One line that is longer than the cap: its end, not its beginning.
+    # A single line longer than the cap: keep its end.
     return text.encode("utf-8", "replace")[-size:].decode("utf-8", "ignore")

@@ -55,7 +55,7 @@ class SessionLock:
         except FileNotFoundError:
             return
         except (ValueError, KeyError, TypeError):
-            # A lock without a readable holder was torn by a crash while it was written.
+            # A lock without a readable holder was left by a crash while it was written.
             self._path.unlink(missing_ok=True)
             return
         if pid != os.getpid() and started and process_start_time(pid) != started:

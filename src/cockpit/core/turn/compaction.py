@@ -21,12 +21,12 @@ from cockpit.protocol.messages import AssistantMessage, Json, ToolMessage, UserM
 FULL_RATIO = 0.8
 TAIL_TOKENS = (6_000, 20_000)
 TAIL_MESSAGES = 4
-# A person who asks wants room now: the four last messages stay.
+# With /compact only the last four messages stay unchanged.
 MANUAL_TAIL_TOKENS = 0
 MAX_FAILURES = 3
 INSTRUCTIONS = (
     "Summarise this conversation between a developer and a coding agent for the agent, who will go on with "
-    "only your summary. Keep: what the person wants and decided, files and places (path:line) that matter, "
+    "only your summary. Keep: what the user wants and decided, files and places (path:line) that matter, "
     "what was changed and run with which outcome, open problems, the next step. Facts only, no preamble."
 )
 

@@ -70,7 +70,9 @@ def build_request(
 async def context_table(agent: Agent) -> ContextTable:
     """The parts of the next request with estimates of their tokens."""
     collected = await collect_context(agent, first_step=False, steps=False)
-    schemas = [[one.name, one.description, dict(one.parameters)] for one in agent.toolbox.schemas()]
+    schemas = [
+        [schema.name, schema.description, dict(schema.parameters)] for schema in agent.toolbox.schemas()
+    ]
     rows = [
         ContextRow(0, "instructions", estimate_tokens(collected.prefix)),
         ContextRow(0, "surroundings", estimate_tokens(collected.suffix + collected.reminder)),
@@ -117,7 +119,7 @@ async def _run_source(agent: Agent, source: ContextSource) -> None:
 async def _collect_source(source: ContextSource, context: Context) -> str:
     try:
         return await source.collect(context)
-    # Out of a task it would end the whole program.
+    # Raised out of a task it would end the whole program.
     except SystemExit as error:
         raise RuntimeError(f"it called sys.exit({error})") from error
 
@@ -136,4 +138,4 @@ def _store_text(agent: Agent, source: ContextSource, task: "asyncio.Future[str]"
     if source.name not in agent.context.warned:
         agent.context.warned.add(source.name)
         text = f"the context source {source.name} failed: {type(error).__name__}: {error}"
-        agent.services.log.emit(Warned(text, "the prompt goes on without it"), agent.path)
+        agent.services.log.emit(Warned(text, "the prompt is sent without it"), agent.path)

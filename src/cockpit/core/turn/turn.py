@@ -35,7 +35,7 @@ from cockpit.protocol.events import (
 from cockpit.protocol.messages import AssistantMessage, Limit, StopReason, Usage, UserMessage
 
 MENTION_PATTERN = re.compile(r'(?<![\w@])(?P<sign>[@#])(?:"(?P<quoted>[^"\n]+)"|(?P<bare>[^\s"\'`,;()<>]+))')
-# What may follow a path that a name already is: lines.
+# Line numbers that may follow a path.
 LINE_SUFFIX = re.compile(r"(?::\d+(?:-\d+)?(?::\d+)?)?")
 MAX_MENTIONS = 20
 

@@ -180,7 +180,7 @@ def _apply_plurals(sentence: str, values: dict[str, object]) -> str:
 
 HIT_LINE = re.compile(r"^(?P<path>.+?):(?P<line>\d+): (?P<text>.*)$")
 TOTAL_LINE = re.compile(r"^(\d+) match(?:es)? in (\d+) files?")
-DENIED_RESULT = re.compile(r"^(?:denied\b|refused\b|the person rejected|the call was rejected)", re.I)
+DENIED_RESULT = re.compile(r"^(?:denied\b|refused\b|the (?:person|user) rejected|the call was rejected)", re.I)
 MAX_PLACES = 60
 MAX_FENCED_LINES = 400
 
