@@ -76,9 +76,9 @@ async def run_guards(
 ) -> GuardOutcome:
     """Run every guard of the point (or `guards`). A guard that halts ends the turn of `agent`."""
     services = agent.services
-    everybody = services.catalog.all(Guard) if guards is None else guards
-    asked = tuple(guard for guard in everybody if guard.point == guarded.point)
-    if not asked:
+    registered = services.catalog.all(Guard) if guards is None else guards
+    selected = tuple(guard for guard in registered if guard.point == guarded.point)
+    if not selected:
         return GuardOutcome(guarded)
     role = agent.role.name if agent.role is not None else ""
     guarded = replace(guarded, role=role, transcript=f"{services.storage}.jsonl")
@@ -89,9 +89,9 @@ async def run_guards(
     def context(guard: Guard) -> Context:
         return build_context(agent, services.catalog.owner(Guard, guard.name))
 
-    passed = await run_guard_list(asked, guarded, context, warn)
-    agent.halt = agent.halt or passed.halt
-    return passed
+    outcome = await run_guard_list(selected, guarded, context, warn)
+    agent.halt = agent.halt or outcome.halt
+    return outcome
 
 
 async def run_guard_list(
@@ -119,13 +119,13 @@ async def run_guard_list(
 
 def _group_guards(guards: tuple[Guard, ...]) -> Iterator[list[Guard]]:
     """Guards that run at the same time. A group runs where its first guard is."""
-    told: set[str] = set()
+    groups: set[str] = set()
     for guard in guards:
         if not guard.group:
             yield [guard]
-        elif guard.group not in told:
-            told.add(guard.group)
-            yield [one for one in guards if one.group == guard.group]
+        elif guard.group not in groups:
+            groups.add(guard.group)
+            yield [member for member in guards if member.group == guard.group]
 
 
 async def _run_guard(guard: Guard, guarded: Guarded, context: Context, warn: Warn) -> Rulings:

@@ -167,15 +167,18 @@ class AgentSessionView:
     async def ask_user(self, question: str, options: tuple[str, ...] = ()) -> str:
         # Outside of a call it is the plugin that asks, not the model.
         source = "" if self._call else self._plugin
-        approvals, asked = self._agent.services.approvals, QuestionAsked("", question, options, source=source)
-        return (await approvals.ask_question(asked, self._agent.path, self._call)).text
+        approvals, request = (
+            self._agent.services.approvals,
+            QuestionAsked("", question, options, source=source),
+        )
+        return (await approvals.ask_question(request, self._agent.path, self._call)).text
 
     async def ask_form(
         self, question: str, fields: tuple[FormField, ...] = (), *, source: str = "", url: str = ""
     ) -> FormAnswer:
         approvals = self._agent.services.approvals
-        asked = QuestionAsked("", question, fields=fields, url=url, source=source)
-        answer = await approvals.ask_question(asked, self._agent.path, self._call)
+        request = QuestionAsked("", question, fields=fields, url=url, source=source)
+        answer = await approvals.ask_question(request, self._agent.path, self._call)
         return FormAnswer(answer.action, answer.values if answer.action == "accept" else {})
 
     async def call_tool(self, name: str, arguments: Mapping[str, Json]) -> ToolResult:

@@ -69,10 +69,10 @@ def rule_offer(tool: Tool, preview: Preview | None, verdict: Verdict) -> RuleOff
     if preview.lift:
         rule = f"{tool.name}({preview.lift})"
         return RuleOffer((rule,), (rule,))
-    asked = [part for part in verdict.parts if part.level != "allow"]
-    if not asked or any(part.level == "deny" or not part.shape for part in asked):
+    parts = [part for part in verdict.parts if part.level != "allow"]
+    if not parts or any(part.level == "deny" or not part.shape for part in parts):
         return RuleOffer()
-    rules = tuple(dict.fromkeys(f"{tool.name}({part.shape})" for part in asked))
+    rules = tuple(dict.fromkeys(f"{tool.name}({part.shape})" for part in parts))
     return RuleOffer(rules, rules)
 
 
@@ -178,9 +178,9 @@ async def permit_call(
     typed = asked_by == "person" and state.origin == "tui" and tool.kind == "execute"
     deciders = services.catalog.all(Decider)
     isolation = await agent.workspace.processes.isolation()
-    held = isolation.level == "full"
-    now = Circumstances(agent.mode, typed, held, state.has_read_outside, agent.is_planning)
-    verdict = await verdict_for(agent, judged, deciders, now)
+    is_held = isolation.level == "full"
+    circumstances = Circumstances(agent.mode, typed, is_held, state.has_read_outside, agent.is_planning)
+    verdict = await verdict_for(agent, judged, deciders, circumstances)
     if guard_asks and verdict.level == "allow":
         verdict = Verdict("ask", guard_asks, GUARD_ASK_RISK, may_remember=False, person_only=True)
     preview = _with_profile(preview, verdict, agent)
@@ -197,21 +197,21 @@ async def permit_call(
     request = replace(
         _approval_request(agent, tool, call, preview, verdict), held=_describe_sandbox(preview, isolation)
     )
-    if said := await _run_permission_guards(agent, call, request):
+    if refusal := await _run_permission_guards(agent, call, request):
         deciding.record("deny", "guard")
-        return Permission(False, preview, f"refused by {said}")
+        return Permission(False, preview, f"refused by {refusal}")
     answer = await services.approvals.ask(request, agent.path, call.id)
-    taken = _review_answer(preview, answer)
-    hunks = hunks_for_audit(taken)
-    if answer.is_allowed and taken is not None and (torn := _incomplete_text(taken, request.whole)):
+    reviewed = _review_answer(preview, answer)
+    hunks = hunks_for_audit(reviewed)
+    if answer.is_allowed and reviewed is not None and (problem := _incomplete_text(reviewed, request.whole)):
         deciding.record("reject_once", answer.by, hunks)
-        return Permission(False, preview, torn)
+        return Permission(False, preview, problem)
     deciding.record(answer.outcome, answer.by, hunks)
     remember_answer(agent, request, answer)
     if not answer.is_allowed:
         return Permission(False, preview, _rejection_text(answer, verdict, services.approvals.can_ask))
-    narrowed = await _narrow_preview(preview, taken, context)
-    note = taken.told if taken is not None else ""
+    narrowed = await _narrow_preview(preview, reviewed, context)
+    note = reviewed.note if reviewed is not None else ""
     return Permission(True, narrowed, note=note, seal=_seal(narrowed), sends=_sends(verdict))
 
 
@@ -219,8 +219,8 @@ async def _run_permission_guards(agent: Agent, call: ToolCall, request: Approval
     """Why a guard refuses in place of the user, or an empty string. Only the user can allow."""
     facts: dict[str, Json] = {"suggestions": list(request.keeps)}
     guarded = Guarded("permission", request.reason, call, call.name, facts=facts)
-    passed = await run_guards(agent, guarded, call=call.id)
-    return passed.refusal or passed.halt
+    outcome = await run_guards(agent, guarded, call=call.id)
+    return outcome.refusal or outcome.halt
 
 
 async def verdict_for(
@@ -228,8 +228,8 @@ async def verdict_for(
 ) -> Verdict:
     """The verdict on a call of `agent`; a call outside of its role is denied, whatever allows it."""
     verdict = await judge_call(judged, deciders, agent.all_rules(), now)
-    asked = CallFacts(judged.tool, judged.preview, agent.root, verdict.parts)
-    strays = agent.rights.strays(asked) if agent.rights is not None else ""
+    facts = CallFacts(judged.tool, judged.preview, agent.root, verdict.parts)
+    strays = agent.rights.strays(facts) if agent.rights is not None else ""
     return replace(verdict, level="deny", reason=strays) if strays and verdict.level != "deny" else verdict
 
 
@@ -268,9 +268,9 @@ def _describe_sandbox(preview: Preview | None, isolation: Isolation) -> str:
 def _approval_request(
     agent: Agent, tool: Tool, call: ToolCall, preview: Preview | None, verdict: Verdict
 ) -> ApprovalRequested:
-    kept = rule_offer(tool, preview, verdict)
+    offer = rule_offer(tool, preview, verdict)
     options: tuple[Decision, ...] = ("allow_once", "reject_once")
-    if kept.always:
+    if offer.always:
         options = ("allow_once", "allow_session", "allow_always", "reject_once", "reject_always")
     title = preview.title if preview is not None else _call_title(tool, call)
     return ApprovalRequested(
@@ -282,13 +282,13 @@ def _approval_request(
         parts=_approval_parts(preview, call, verdict, collect_refusals(agent.services.log.durable())),
         destination=verdict.destination or (preview.destination if preview is not None else ""),
         risk=verdict.risk,
-        shape=str(kept),
+        shape=str(offer),
         options=options,
         expires=agent.services.approvals.timeout(agent.state.origin),
         note=_problems_note(preview),
         whole=preview is not None and preview.whole,
-        remembers=kept.session,
-        keeps=kept.always,
+        remembers=offer.session,
+        keeps=offer.always,
         rules=verdict.rules,
         alternative=verdict.alternative,
     )
@@ -344,15 +344,15 @@ def _review_answer(preview: Preview | None, answer: ApprovalAnswer) -> ReviewedC
 
 
 async def _narrow_preview(
-    preview: Preview | None, taken: ReviewedChanges | None, context: Context
+    preview: Preview | None, reviewed: ReviewedChanges | None, context: Context
 ) -> Preview | None:
     """The preview reduced to what the user accepted."""
-    if preview is None or taken is None or not taken.told:
+    if preview is None or reviewed is None or not reviewed.note:
         return preview
     # The check covered the whole change set; check again what remains of it.
-    checked = await context.navigator.checked(taken.changes, CHECK_SECONDS) if preview.checked else None
+    checked = await context.navigator.checked(reviewed.changes, CHECK_SECONDS) if preview.checked else None
     shown = checked if checked is not None and checked.state == "checked" else None
-    return replace(preview, changes=taken.changes, checked=shown)
+    return replace(preview, changes=reviewed.changes, checked=shown)
 
 
 def _denial_text(verdict: Verdict) -> str:
@@ -360,18 +360,18 @@ def _denial_text(verdict: Verdict) -> str:
     return f"{text}; instead: {verdict.alternative}" if verdict.alternative else text
 
 
-def _incomplete_text(taken: ReviewedChanges, whole: bool) -> str:
+def _incomplete_text(reviewed: ReviewedChanges, whole: bool) -> str:
     """Why nothing of an allowed change may be written, or an empty string."""
-    others = ", ".join((*taken.refused, *taken.edited))
-    if taken.problem:
-        return f"nothing was written: {taken.problem}"
+    others = ", ".join((*reviewed.refused, *reviewed.edited))
+    if reviewed.problem:
+        return f"nothing was written: {reviewed.problem}"
     if whole and others:
         return (
             f"nothing was written: this change is applied as a whole, and the user left out {others}; "
             "ask them what they want instead"
         )
-    if not taken.changes.files:
-        return f"nothing was written: the user accepted none of it\n{taken.told}"
+    if not reviewed.changes.files:
+        return f"nothing was written: the user accepted none of it\n{reviewed.note}"
     return ""
 
 

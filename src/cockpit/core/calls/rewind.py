@@ -47,8 +47,8 @@ async def run_with_checkpoint(
     agent: Agent, tool: Tool, call: ToolCall, permitted: Permission, run: Callable[[], Awaitable[Done]]
 ) -> Done:
     """Run a call between two scans of the files, so that its changes can be undone."""
-    kept = agent.folder.checkpoints
-    if kept is None or not await _may_write(agent, tool, call, permitted.preview):
+    checkpoints = agent.folder.checkpoints
+    if checkpoints is None or not await _may_write(agent, tool, call, permitted.preview):
         return await run()
     log, preview = agent.services.log, permitted.preview
     title = (preview.title if preview is not None else "") or tool.name
@@ -60,11 +60,11 @@ async def run_with_checkpoint(
         log.emit(Warned(text, hint, "checkpoints"), agent.path, call.id)
 
     jobs = any(job.running for job in agent.workspace.processes.jobs())
-    await kept.begin(facts, _write_paths(preview), jobs, say)
+    await checkpoints.begin(facts, _write_paths(preview), jobs, say)
     try:
         return await run()
     finally:
-        await kept.finish(call.id, say)
+        await checkpoints.finish(call.id, say)
 
 
 def warm_checkpoints(agent: Agent, tool: Tool) -> None:
@@ -102,20 +102,20 @@ async def rewind(agent: Agent, op: Rewind) -> None:
 
 
 async def _rewind(agent: Agent, op: Rewind) -> None:
-    asked = _undo_event(agent, op.turn) if op.undo else _rewind_event(agent, op)
+    rewound = _undo_event(agent, op.turn) if op.undo else _rewind_event(agent, op)
     shadow, restored, way = _agent_shadow(agent), RestoreResult((), (), ()), RewindPlan()
     persons: tuple[str, ...] = ()
-    if asked.what != "conversation":
-        way = await asyncio.to_thread(_plan_way, shadow, agent, asked)
+    if rewound.what != "conversation":
+        way = await asyncio.to_thread(_plan_way, shadow, agent, rewound)
         steps = way.of("agent") + (way.of("person") if op.persons == "overwrite" else ())
         persons = tuple(step.path for step in way.of("person") if op.persons == "keep")
         restored = await restore_files(agent.workspace, shadow.objects, way, steps)
-        await asyncio.to_thread(_record_rewind, shadow, agent, op.id, asked, way, restored)
+        await asyncio.to_thread(_record_rewind, shadow, agent, op.id, rewound, way, restored)
         await _announce_files(agent, restored)
     left = (*((step.path, step.reason) for step in way.blocked), *restored.left)
-    said = tuple(f"{path}: {reason}" for path, reason in left)
+    left_out = tuple(f"{path}: {reason}" for path, reason in left)
     files = len(restored.paths)
-    event = replace(asked, id=op.id, files=files, kept=persons, left=said)
+    event = replace(rewound, id=op.id, files=files, kept=persons, left=left_out)
     agent.services.log.emit(event)
     if event.what != "files":
         agent.window_use.reported = 0
@@ -187,28 +187,28 @@ def _undo_event(agent: Agent, id: str) -> Rewound:
     return Rewound("", event.turn, event.what, event.from_seq, undoes=event.id)
 
 
-def _plan_way(shadow: CheckpointStore, agent: Agent, asked: Rewound) -> RewindPlan:
+def _plan_way(shadow: CheckpointStore, agent: Agent, rewound: Rewound) -> RewindPlan:
     records = shadow.records(agent.services.session)
-    if asked.undoes:
-        chosen = [
-            record for record in records if record.kind == "rewind" and record.call.call == asked.undoes
+    if rewound.undoes:
+        selected = [
+            record for record in records if record.kind == "rewind" and record.call.call == rewound.undoes
         ]
     else:
         gone = rewound_turns(agent, "files")
         order = past_turns(agent.services.log.durable())
-        wanted = {one.id for one in order if one.seq >= asked.from_seq} - gone
-        chosen = [record for record in records if record.kind == "call" and record.call.turn in wanted]
-    return plan_rewind(chosen, shadow.now)
+        turns = {turn.id for turn in order if turn.seq >= rewound.from_seq} - gone
+        selected = [record for record in records if record.kind == "call" and record.call.turn in turns]
+    return plan_rewind(selected, shadow.now)
 
 
 def _record_rewind(
-    shadow: CheckpointStore, agent: Agent, id: str, asked: Rewound, way: RewindPlan, restored: RestoreResult
+    shadow: CheckpointStore, agent: Agent, id: str, rewound: Rewound, way: RewindPlan, restored: RestoreResult
 ) -> None:
     """Record what a rewind changed, so that it can be undone."""
     now = time.time()
     call = CheckpointCall(agent.services.session, "", agent.path, id, "rewind", now)
     delta = TreeDelta(rewound_files(way, restored.paths), restored.made, restored.removed)
-    shadow.rewound(CallRecord("rewind", call, now, delta, undoes=asked.undoes))
+    shadow.rewound(CallRecord("rewind", call, now, delta, undoes=rewound.undoes))
 
 
 async def _announce_files(agent: Agent, restored: RestoreResult) -> None:

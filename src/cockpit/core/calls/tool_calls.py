@@ -168,8 +168,8 @@ async def run_call(agent: Agent, call: ToolCall, guard: LoopGuard, asked_by: Ask
 async def _run_failure_guards(agent: Agent, call: ToolCall, result: ToolResult) -> ToolResult:
     """A failed result with the texts guards add to it."""
     guarded = Guarded("tool_failure", result.text, call, call.name)
-    passed = await run_guards(agent, guarded, call=call.id)
-    return replace(result, text="\n\n".join((result.text, *passed.added))) if passed.added else result
+    outcome = await run_guards(agent, guarded, call=call.id)
+    return replace(result, text="\n\n".join((result.text, *outcome.added))) if outcome.added else result
 
 
 async def _run_checked(
@@ -180,10 +180,10 @@ async def _run_checked(
     if agent.halt and asked_by != "person":
         return _result(call, "denied", f"not run: the turn was ended by {agent.halt}")
     guarded = Guarded("tool_call", call=call, tool=tool.name, facts={"asked_by": asked_by})
-    passed = await run_guards(agent, guarded, call=call.id)
-    if said := passed.refusal or passed.halt:
-        return _result(call, "denied", f"refused by {said}")
-    call = passed.guarded.call or call
+    outcome = await run_guards(agent, guarded, call=call.id)
+    if refusal := outcome.refusal or outcome.halt:
+        return _result(call, "denied", f"refused by {refusal}")
+    call = outcome.guarded.call or call
     check_arguments(tool, call.arguments)
     if asked_by == "model" and (repeated := guard.repeats(tool, call.arguments)):
         return _result(call, "repeated", repeated)
@@ -192,20 +192,20 @@ async def _run_checked(
     bare = replace(context, workspace=agent.workspace, navigator=agent.navigator, call=None)
     looking = replace(context if tool.kind in ("edit", "delete", "move") else bare, call=running)
     preview = await tool.preview(call.arguments, looking) if tool.preview else None
-    if spoilt := _marker_problem(agent, preview):
-        return _result(call, "error", spoilt)
-    permitted = await permit_call(agent, tool, call, preview, bare, passed.asks, asked_by)
+    if problem := _marker_problem(agent, preview):
+        return _result(call, "error", problem)
+    permitted = await permit_call(agent, tool, call, preview, bare, outcome.asks, asked_by)
     if not permitted.allowed:
         return _result(call, "denied", permitted.reason)
     # The user may have edited hunks in which secrets were redacted.
-    if spoilt := _marker_problem(agent, permitted.preview):
-        return _result(call, "error", spoilt)
+    if problem := _marker_problem(agent, permitted.preview):
+        return _result(call, "error", problem)
     agent.budget.spend_call()
     run = partial(_run_tool, agent, tool, call, permitted, context)
     # What the user runs is not undone by a rewind.
     ran = await (run_with_checkpoint(agent, tool, call, permitted, run) if asked_by != "person" else run())
     done = agent.services.redactor.done(ran, tool.kind, call.id)
-    done = _append_notes(done, (*passed.added, *((permitted.note,) if permitted.note else ())))
+    done = _append_notes(done, (*outcome.added, *((permitted.note,) if permitted.note else ())))
     return await _finish_result(agent, tool, call, done, permitted, guard)
 
 
@@ -221,8 +221,8 @@ async def _run_tool(
         await asyncio.gather(agent.services.audit.sync(), agent.services.log.sync())
     reads = agent.folder.reads
     stamp = await reads.stamp(tool, permitted.preview, context)
-    if (kept := reads.find(call, stamp)) is not None:
-        return kept
+    if (cached := reads.find(call, stamp)) is not None:
+        return cached
     left = agent.budget.seconds_left()
     seconds = tool.seconds if left is None else min(tool.seconds, left)
     running = RunningCall(call, permitted.preview, _progress_reporter(agent, call), permitted.seal)

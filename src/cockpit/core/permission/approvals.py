@@ -27,14 +27,14 @@ REDACTION_MARK = "[redacted"
 
 @dataclass(frozen=True, slots=True)
 class ReviewedChanges:
-    """A change set after the user's answer. `accepted`, `refused` and `edited` are names of hunks. `told` is
+    """A change set after the user's answer. `accepted`, `refused` and `edited` are names of hunks. `note` is
     the note for the model, empty when everything was accepted; `problem` says why nothing may be written."""
 
     changes: ChangeSet
     accepted: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
     edited: tuple[str, ...] = ()
-    told: str = ""
+    note: str = ""
     problem: str = ""
 
 
@@ -89,9 +89,9 @@ def review_changes(
     texts = {edit.hunk: edit.text for edit in edits}
     sorting = HunkDecisions()
     files = [_review_file(change, parts, texts, sorting) for change in changes.files]
-    kept = tuple(file for file in files if file is not None)
+    remaining = tuple(file for file in files if file is not None)
     return ReviewedChanges(
-        replace(changes, files=kept),
+        replace(changes, files=remaining),
         tuple(sorting.accepted),
         tuple(sorting.refused),
         tuple(sorting.edited),
@@ -100,11 +100,11 @@ def review_changes(
     )
 
 
-def hunks_for_audit(taken: ReviewedChanges | None) -> dict[str, object] | None:
+def hunks_for_audit(reviewed: ReviewedChanges | None) -> dict[str, object] | None:
     """The names of the hunks for the audit log; None when everything was accepted unchanged."""
-    if taken is None or not taken.told:
+    if reviewed is None or not reviewed.note:
         return None
-    return {"accepted": taken.accepted, "refused": taken.refused, "edited": taken.edited}
+    return {"accepted": reviewed.accepted, "refused": reviewed.refused, "edited": reviewed.edited}
 
 
 def _review_file(
@@ -163,25 +163,25 @@ def edited_bytes(hunk: Hunk, text: str) -> bytes:
 
 def collect_refusals(envelopes: Iterable[Envelope]) -> tuple[RefusalRow, ...]:
     """Every hunk the user refused, in order, from the durable events of a session."""
-    asked: dict[str, ApprovalRequested] = {}
-    found: list[RefusalRow] = []
+    requests: dict[str, ApprovalRequested] = {}
+    refusals: list[RefusalRow] = []
     for envelope in envelopes:
         match envelope.event:
             case ApprovalRequested() as request:
-                asked[request.id] = request
-            case ApprovalResolved(by="person") as answer if answer.id in asked:
-                request = asked.pop(answer.id)
+                requests[request.id] = request
+            case ApprovalResolved(by="person") as answer if answer.id in requests:
+                request = requests.pop(answer.id)
                 everything = answer.decision.startswith("reject")
                 names = set(answer.refused)
                 for part in request.parts:
-                    found += [
+                    refusals += [
                         RefusalRow(part.id, line, lines, envelope.call, envelope.time, answer.note)
                         for name, line, lines in (_decidable_hunks(part.diff) if part.diff else ())
                         if everything or name in names
                     ]
             case _:
                 pass
-    return tuple(found)
+    return tuple(refusals)
 
 
 def _decidable_hunks(diff: Diff) -> tuple[tuple[str, int, tuple[str, ...]], ...]:

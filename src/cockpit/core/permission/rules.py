@@ -70,12 +70,12 @@ class RuleMatch:
 
 def parse_rule(level: Literal["allow", "ask", "deny"], text: str, source: str) -> PermissionRule:
     """Parse `Tool` or `Tool(pattern)`. Raises `SettingsInvalid`."""
-    found = RULE_FORM.match(text)
-    if found is None:
+    match = RULE_FORM.match(text)
+    if match is None:
         raise SettingsInvalid(
             f"{source}: {text!r} is no permission rule", "write Tool or Tool(pattern), as Bash(git *)"
         )
-    return PermissionRule(level, found[1], (found[2] or "").strip(), source)
+    return PermissionRule(level, match[1], (match[2] or "").strip(), source)
 
 
 def describe_unknown_rules(rules: tuple[PermissionRule, ...], tools: tuple[Tool, ...]) -> tuple[str, ...]:
@@ -83,9 +83,9 @@ def describe_unknown_rules(rules: tuple[PermissionRule, ...], tools: tuple[Tool,
     come later."""
     names = {*(tool.name for tool in tools), *(alias.name for tool in tools for alias in tool.aliases)}
     names |= SHELL_NAMES | READ_NAMES | WRITE_NAMES
-    strange = (rule for rule in rules if not rule.tool.startswith("mcp__") and rule.tool not in names)
-    strange = (rule for rule in strange if not any(fnmatch.fnmatchcase(one, rule.tool) for one in names))
-    return tuple(_describe_unknown_rule(rule, names) for rule in strange)
+    unknown = (rule for rule in rules if not rule.tool.startswith("mcp__") and rule.tool not in names)
+    unknown = (rule for rule in unknown if not any(fnmatch.fnmatchcase(one, rule.tool) for one in names))
+    return tuple(_describe_unknown_rule(rule, names) for rule in unknown)
 
 
 def _describe_unknown_rule(rule: PermissionRule, names: set[str]) -> str:
@@ -94,13 +94,13 @@ def _describe_unknown_rule(rule: PermissionRule, names: set[str]) -> str:
     return f"the {rule.level} rule {rule} ({rule.source}) names no tool and has no effect{hint}"
 
 
-def match_rules(rules: tuple[PermissionRule, ...], asked: CallFacts) -> RuleMatch | None:
+def match_rules(rules: tuple[PermissionRule, ...], facts: CallFacts) -> RuleMatch | None:
     """The rules that decide: a deny that matches, else an ask, else the allow rules if they cover the whole
     call."""
-    named = tuple(rule for rule in rules if _rule_names_tool(rule, asked.tool))
-    denies = tuple(rule for rule in named if rule.level == "deny" and _matches_any_part(rule, asked))
-    asks = tuple(rule for rule in named if rule.level == "ask" and _matches_any_part(rule, asked))
-    allows = _matching_allows(tuple(rule for rule in named if rule.level == "allow"), asked)
+    named = tuple(rule for rule in rules if _rule_names_tool(rule, facts.tool))
+    denies = tuple(rule for rule in named if rule.level == "deny" and _matches_any_part(rule, facts))
+    asks = tuple(rule for rule in named if rule.level == "ask" and _matches_any_part(rule, facts))
+    allows = _matching_allows(tuple(rule for rule in named if rule.level == "allow"), facts)
     if denies:
         return RuleMatch("deny", denies[:1], (*denies[1:], *asks, *allows))
     if asks:
@@ -113,60 +113,60 @@ def names_tool(rule: PermissionRule, tool: Tool) -> bool:
     return _rule_names_tool(rule, tool)
 
 
-def covers_every_part(rules: tuple[PermissionRule, ...], asked: CallFacts) -> bool:
+def covers_every_part(rules: tuple[PermissionRule, ...], facts: CallFacts) -> bool:
     """Whether every part of a call matches one of the rules, harmless parts included."""
-    preview = asked.preview
+    preview = facts.preview
     if any(rule.pattern in MATCH_ALL for rule in rules):
         return True
     if preview is None:
         return False
-    if asked.parts or asked.tool.kind == "execute":
-        lines = [part.argv for part in asked.parts] or list(preview.argv)
+    if facts.parts or facts.tool.kind == "execute":
+        lines = [part.argv for part in facts.parts] or list(preview.argv)
         return bool(lines) and all(_rule_for_words(rules, tuple(argv)) is not None for argv in lines)
     if preview.paths:
         return all(
-            any(matches_path(rule.pattern, path, asked.root) for rule in rules) for path in preview.paths
+            any(matches_path(rule.pattern, path, facts.root) for rule in rules) for path in preview.paths
         )
     return any(matches_destination(rule.pattern, preview.destination) for rule in rules)
 
 
-def _matches_any_part(rule: PermissionRule, asked: CallFacts) -> bool:
+def _matches_any_part(rule: PermissionRule, facts: CallFacts) -> bool:
     """Whether any part of the call matches."""
-    preview = asked.preview
+    preview = facts.preview
     if rule.pattern in MATCH_ALL:
         return True
     if preview is None:
         return False
-    if asked.tool.kind == "execute":
+    if facts.tool.kind == "execute":
         lines = [" ".join(argv) for argv in preview.argv]
         lines += split_commands(preview.line.text if preview.line is not None else "")
-        known = any(matches_words(rule.pattern, part.argv, bare=False) for part in asked.parts)
+        known = any(matches_words(rule.pattern, part.argv, bare=False) for part in facts.parts)
         return known or any(matches_command(rule.pattern, line) for line in lines)
     if preview.paths:
-        return any(restricts_path(rule.pattern, path, asked.root) for path in preview.paths)
+        return any(restricts_path(rule.pattern, path, facts.root) for path in preview.paths)
     return matches_destination(rule.pattern, preview.destination)
 
 
-def _matching_allows(rules: tuple[PermissionRule, ...], asked: CallFacts) -> tuple[PermissionRule, ...]:
+def _matching_allows(rules: tuple[PermissionRule, ...], facts: CallFacts) -> tuple[PermissionRule, ...]:
     """The rules that cover the whole call together, or none."""
-    preview = asked.preview
+    preview = facts.preview
     lift = preview.lift if preview is not None else ""
     if lift and (same := tuple(rule for rule in rules if rule.pattern == lift)):
         return same[:1]
-    if asked.parts:
-        return _all_or_none([_rule_for_part(rules, part) for part in asked.parts if part.level != "allow"])
+    if facts.parts:
+        return _all_or_none([_rule_for_part(rules, part) for part in facts.parts if part.level != "allow"])
     whole = tuple(rule for rule in rules if rule.pattern in MATCH_ALL)
     if whole or preview is None:
         return whole[:1]
-    if asked.tool.kind == "execute":
+    if facts.tool.kind == "execute":
         # The line was not parsed: only plain words can be compared.
         return _all_or_none([_rule_for_words(rules, argv) for argv in preview.argv])
     if preview.paths:
-        found = [
-            next((rule for rule in rules if matches_path(rule.pattern, path, asked.root)), None)
+        matches = [
+            next((rule for rule in rules if matches_path(rule.pattern, path, facts.root)), None)
             for path in preview.paths
         ]
-        return _all_or_none(found)
+        return _all_or_none(matches)
     return tuple(rule for rule in rules if matches_destination(rule.pattern, preview.destination))[:1]
 
 
@@ -184,9 +184,9 @@ def _rule_for_words(rules: tuple[PermissionRule, ...], argv: tuple[str | None, .
     return next(fitting, None)
 
 
-def _all_or_none(found: list[PermissionRule | None]) -> tuple[PermissionRule, ...]:
-    rules = tuple(dict.fromkeys(rule for rule in found if rule is not None))
-    return rules if found and None not in found else ()
+def _all_or_none(matches: list[PermissionRule | None]) -> tuple[PermissionRule, ...]:
+    rules = tuple(dict.fromkeys(rule for rule in matches if rule is not None))
+    return rules if matches and None not in matches else ()
 
 
 def _rule_names_tool(rule: PermissionRule, tool: Tool) -> bool:
@@ -253,32 +253,32 @@ class RoleRights:
         )
         return own if self.above is None else (*self.above.denies(), *own)
 
-    def strays(self, asked: CallFacts) -> str:
+    def strays(self, facts: CallFacts) -> str:
         """Why a call is outside of the role's list (`Bash(git diff *)`), or an empty string."""
-        if self.above is not None and (reason := self.above.strays(asked)):
+        if self.above is not None and (reason := self.above.strays(facts)):
             return reason
-        entries = [entry for entry in self.role.tools or () if entry_names_tool(entry, asked.tool)]
+        entries = [entry for entry in self.role.tools or () if entry_names_tool(entry, facts.tool)]
         if (
             not entries
-            or asked.tool.name in OPENING_TOOLS
+            or facts.tool.name in OPENING_TOOLS
             or any(not _entry_pattern(entry) for entry in entries)
         ):
             return ""
         rules = tuple(parse_rule("allow", entry, f"the role {self.role.name}") for entry in entries)
-        if covers_every_part(rules, asked):
+        if covers_every_part(rules, facts):
             return ""
-        return f"the role {self.role.name} may use {asked.tool.name} only as {_join_entries(entries)}"
+        return f"the role {self.role.name} may use {facts.tool.name} only as {_join_entries(entries)}"
 
     def may_be(self, names_of: Iterable[str]) -> str:
         """Why it may not open a role with these names (`Task(explore)` in its list), or an empty string."""
         if self.above is not None and (reason := self.above.may_be(names_of)):
             return reason
-        said = [
+        entries = [
             tool for tool in self.role.tools or () if tool.partition("(")[0] in ("Task", "Agent", "delegate")
         ]
-        if not said or any(not _entry_pattern(one) for one in said):
+        if not entries or any(not _entry_pattern(entry) for entry in entries):
             return ""
-        allowed = [word.strip() for one in said for word in _entry_pattern(one).split(",")]
+        allowed = [word.strip() for entry in entries for word in _entry_pattern(entry).split(",")]
         if any(name in allowed for name in names_of):
             return ""
         return f"the role {self.role.name} may open only {', '.join(allowed)}"

@@ -70,16 +70,19 @@ class Circumstances:
 
 
 async def judge_call(
-    judged: Judged, deciders: tuple[Decider, ...], rules: tuple[PermissionRule, ...], now: Circumstances
+    judged: Judged,
+    deciders: tuple[Decider, ...],
+    rules: tuple[PermissionRule, ...],
+    circumstances: Circumstances,
 ) -> Verdict:
     """The verdict on a call."""
     verdict = await _ask_deciders(judged, deciders)
     if verdict.level == "deny":
         return verdict
     root = judged.context.workspace.root
-    covered = match_rules(rules, CallFacts(judged.tool, judged.preview, root, verdict.parts))
-    planning = now.is_planning or now.mode == "plan"
-    if planning and not _only_reads(judged, verdict) and not _is_allowed_mcp_read(judged.tool, covered):
+    match = match_rules(rules, CallFacts(judged.tool, judged.preview, root, verdict.parts))
+    is_planning = circumstances.is_planning or circumstances.mode == "plan"
+    if is_planning and not _only_reads(judged, verdict) and not _is_allowed_mcp_read(judged.tool, match):
         return replace(
             verdict,
             level="deny",
@@ -87,14 +90,14 @@ async def judge_call(
             rules=(*verdict.rules, "mode plan"),
             alternative="put it into the plan and call propose_plan; only the user leaves plan mode",
         )
-    if covered is not None and covered.level == "deny":
-        return replace(verdict, level="deny", reason=f"the rule {covered} forbids it")
-    if covered is not None and covered.level == "ask":
-        reason = f"the rule {covered} asks" if verdict.level == "allow" else verdict.reason
+    if match is not None and match.level == "deny":
+        return replace(verdict, level="deny", reason=f"the rule {match} forbids it")
+    if match is not None and match.level == "ask":
+        reason = f"the rule {match} asks" if verdict.level == "allow" else verdict.reason
         verdict = replace(verdict, level="ask", reason=reason)
     if verdict.level != "ask" or verdict.person_only:
         return verdict
-    return _apply_rules_and_mode(verdict, judged, covered, now)
+    return _apply_rules_and_mode(verdict, judged, match, circumstances)
 
 
 def _only_reads(judged: Judged, verdict: Verdict) -> bool:
@@ -111,46 +114,46 @@ def _only_reads(judged: Judged, verdict: Verdict) -> bool:
     return tool.kind in READ_ONLY_KINDS and tool.capabilities <= HARMLESS_CAPABILITIES
 
 
-def _is_allowed_mcp_read(tool: Tool, covered: RuleMatch | None) -> bool:
+def _is_allowed_mcp_read(tool: Tool, match: RuleMatch | None) -> bool:
     """Whether plan mode lets an MCP tool be judged: it says that it only reads, and a rule of the user names
     it. Neither is enough alone."""
-    foreign = tool.kind == "fetch" and tool.name.startswith(OUTSIDE_TOOLS)
+    is_mcp = tool.kind == "fetch" and tool.name.startswith(OUTSIDE_TOOLS)
     return (
-        foreign
+        is_mcp
         and not tool.capabilities & SENDING_CAPABILITIES
-        and covered is not None
-        and covered.level == "allow"
+        and match is not None
+        and match.level == "allow"
     )
 
 
 def _apply_rules_and_mode(
-    verdict: Verdict, judged: Judged, covered: RuleMatch | None, now: Circumstances
+    verdict: Verdict, judged: Judged, match: RuleMatch | None, circumstances: Circumstances
 ) -> Verdict:
     """An ask after rules and mode are applied."""
-    if covered is not None and covered.level == "allow" and _rule_may_allow(verdict, now):
-        return replace(verdict, level="allow", rules=(*verdict.rules, str(covered)))
-    asked_for = covered is not None and covered.level == "ask"
-    match now.mode:
+    if match is not None and match.level == "allow" and _rule_may_allow(verdict, circumstances):
+        return replace(verdict, level="allow", rules=(*verdict.rules, str(match)))
+    asked_for = match is not None and match.level == "ask"
+    match circumstances.mode:
         case "full":
             return replace(verdict, level="allow", rules=(*verdict.rules, "mode full"))
         case "deny":
             return replace(verdict, level="deny", reason=f"mode deny: {verdict.reason}")
         case "auto-edit" if not asked_for and _is_edit(verdict, judged):
             return replace(verdict, level="allow", rules=(*verdict.rules, "mode auto-edit"))
-        case "auto-edit" if not asked_for and now.is_held and _is_confined(verdict, judged):
+        case "auto-edit" if not asked_for and circumstances.is_held and _is_confined(verdict, judged):
             rules = (*verdict.rules, "mode auto-edit, held in the sandbox")
             return replace(verdict, level="allow", rules=rules)
         case "ask" | "auto-edit" | "plan":
             pass
-    if now.typed:
+    if circumstances.typed:
         return replace(verdict, level="allow", rules=(*verdict.rules, "typed by a person"), sandbox="none")
     return verdict
 
 
-def _rule_may_allow(verdict: Verdict, now: Circumstances) -> bool:
+def _rule_may_allow(verdict: Verdict, circumstances: Circumstances) -> bool:
     """Once text from the network is in the conversation, no remembered rule may send anything back there."""
     sends = bool(verdict.capabilities & SENDING_CAPABILITIES)
-    return verdict.may_remember and not (sends and now.has_read_outside)
+    return verdict.may_remember and not (sends and circumstances.has_read_outside)
 
 
 def _is_edit(verdict: Verdict, judged: Judged) -> bool:
@@ -180,18 +183,18 @@ async def _ask_deciders(judged: Judged, deciders: tuple[Decider, ...]) -> Verdic
     return strictest or _default_verdict(judged)
 
 
-def _combine_verdicts(one: Verdict | None, other: Verdict) -> Verdict:
+def _combine_verdicts(known: Verdict | None, other: Verdict) -> Verdict:
     """The stricter of two verdicts, with the risk and restrictions of both."""
-    if one is None:
+    if known is None:
         return other
-    first, second = (one, other) if STRICTNESS[one.level] >= STRICTNESS[other.level] else (other, one)
+    first, second = (known, other) if STRICTNESS[known.level] >= STRICTNESS[other.level] else (other, known)
     return replace(
         first,
-        risk=max(one.risk, other.risk),
-        capabilities=one.capabilities | other.capabilities,
+        risk=max(known.risk, other.risk),
+        capabilities=known.capabilities | other.capabilities,
         rules=(*first.rules, *second.rules),
-        may_remember=one.may_remember and other.may_remember,
-        person_only=one.person_only or other.person_only,
+        may_remember=known.may_remember and other.may_remember,
+        person_only=known.person_only or other.person_only,
         sandbox=first.sandbox or second.sandbox,
         parts=first.parts or second.parts,
         destination=first.destination or second.destination,
@@ -202,8 +205,8 @@ def _combine_verdicts(one: Verdict | None, other: Verdict) -> Verdict:
 def _default_verdict(judged: Judged) -> Verdict:
     """The verdict when all deciders are silent."""
     tool = judged.tool
-    looks = tool.kind in READ_ONLY_KINDS or tool.capabilities & CHANGING_CAPABILITIES
-    if looks and not _can_change(judged) and _is_inside(judged):
+    only_reads = tool.kind in READ_ONLY_KINDS or tool.capabilities & CHANGING_CAPABILITIES
+    if only_reads and not _can_change(judged) and _is_inside(judged):
         return Verdict("allow", capabilities=tool.capabilities)
     words = {
         "edit": "it changes files",

@@ -225,25 +225,27 @@ def build_catalog(
                 warnings.append(f"plugin {plugin.name} ({plugin.distribution}): {plugin.reason}")
             continue
         scope = plugin_scope(plugin.name, root, settings, environment, trusted)
-        state, mine = _run_hooks(manager, plugin, scope, on_change, meter, unloaded)
+        state, own = _run_hooks(manager, plugin, scope, on_change, meter, unloaded)
         if state.found.state == "failed":
             warnings.append(f"plugin {plugin.name} ({plugin.distribution}): {state.found.reason}")
         states.append(state)
-        entries += mine
-    named = qualify_file_commands(add_skill_commands(entries, settings.words("skills.disabled")))
-    kept = _resolve_layers(named, warnings)
+        entries += own
+    with_commands = qualify_file_commands(add_skill_commands(entries, settings.words("skills.disabled")))
+    entries_in_force = _resolve_layers(with_commands, warnings)
     by_hook: dict[str, dict[str, CatalogEntry]] = {hook: {} for hook in HOOKS}
-    for entry in kept:
+    for entry in entries_in_force:
         by_hook[entry.hook][entry.name] = entry
-    faults = _collect_faults(kept, unloaded)
-    return PluginCatalog(tuple(kept), tuple(states), tuple(warnings), by_hook, unloaded, meter, faults)
+    faults = _collect_faults(entries_in_force, unloaded)
+    return PluginCatalog(
+        tuple(entries_in_force), tuple(states), tuple(warnings), by_hook, unloaded, meter, faults
+    )
 
 
 def _collect_faults(
-    kept: list[CatalogEntry], unloaded: Mapping[str, tuple[Unloaded, ...]]
+    entries: list[CatalogEntry], unloaded: Mapping[str, tuple[Unloaded, ...]]
 ) -> tuple[FileProblem, ...]:
     """The rejected parts of files, without repetition."""
-    origins = [entry.origin for entry in kept if entry.origin is not None]
+    origins = [entry.origin for entry in entries if entry.origin is not None]
     origins += [one.origin for ones in unloaded.values() for one in ones]
     return tuple(dict.fromkeys(fault for origin in origins for fault in origin.refused))
 
@@ -276,32 +278,32 @@ def _run_hooks(
     layer: Layer = "built-in" if plugin.is_ours else "plugin"
     entries: list[CatalogEntry] = []
     failures: list[str] = []
-    took: dict[str, float] = {}
+    seconds: dict[str, float] = {}
     trace = ""
     for hook in HOOKS:
         for implementation in getattr(manager.hook, hook).get_hookimpls():
             if implementation.plugin is not module:
                 continue
             register = _Registrar(hook, plugin.name, layer, scope, on_change, meter, entries)
-            given = {"register": register, "scope": scope}
+            arguments = {"register": register, "scope": scope}
             started = time.perf_counter()
             try:
                 # What a plugin prints must not get into an answer on stdout.
                 with contextlib.redirect_stdout(sys.stderr):
                     _reject_coroutine(
-                        implementation.function(*(given[name] for name in implementation.argnames))
+                        implementation.function(*(arguments[name] for name in implementation.argnames))
                     )
             # Plugin code: a hook that raises (also `sys.exit`) does not affect other hooks.
             except (Exception, SystemExit) as error:
                 failures.append(f"{hook}: {type(error).__name__}: {error}")
                 trace = trace or place_of(error.__traceback__)
-            took[hook] = time.perf_counter() - started
+            seconds[hook] = time.perf_counter() - started
             if register.unloaded:
                 unloaded[hook] = (*unloaded.get(hook, ()), *register.unloaded)
     if failures:
         plugin = replace(plugin, state="failed", reason="; ".join(failures), trace=trace)
     names = tuple(f"{entry.hook.removeprefix('register_')}: {entry.name}" for entry in entries)
-    return PluginState(plugin, names, plugin.seconds + sum(took.values()), took), entries
+    return PluginState(plugin, names, plugin.seconds + sum(seconds.values()), seconds), entries
 
 
 def _reject_coroutine(answer: object) -> None:
@@ -313,45 +315,45 @@ def _reject_coroutine(answer: object) -> None:
 
 def _resolve_layers(entries: list[CatalogEntry], warnings: list[str]) -> list[CatalogEntry]:
     """The entries in force: the first of each layer, the highest of the layers."""
-    kept: dict[tuple[str, str], CatalogEntry] = {}
+    in_force: dict[tuple[str, str], CatalogEntry] = {}
     for entry in sorted(entries, key=lambda one: LAYERS.index(one.layer)):
         key = entry.hook, entry.name
-        below = kept.get(key)
-        if below is not None and below.layer == entry.layer:
+        lower = in_force.get(key)
+        if lower is not None and lower.layer == entry.layer:
             kind = entry.hook.removeprefix("register_")
-            both = f"registered by both {below.plugin} and {entry.plugin}; the one of {below.plugin} is used"
-            said = f"{both}; switch one of them off in settings"
-            if below.plugin == entry.plugin:
-                said = f"registered twice by {entry.plugin}; the first is used; rename the other one"
-            warnings.append(f"{kind}: {entry.name} is {said}")
+            both = f"registered by both {lower.plugin} and {entry.plugin}; the one of {lower.plugin} is used"
+            message = f"{both}; switch one of them off in settings"
+            if lower.plugin == entry.plugin:
+                message = f"registered twice by {entry.plugin}; the first is used; rename the other one"
+            warnings.append(f"{kind}: {entry.name} is {message}")
             continue
-        shadows = f"{below.layer} ({below.plugin})" if below else ""
+        shadows = f"{lower.layer} ({lower.plugin})" if lower else ""
         hides = entry.origin.shadows if entry.origin else ()
-        if below is not None:
-            hides = (*hides, *((below.origin.file,) if below.origin else ()), *below.hides)
-        kept[key] = replace(entry, shadows=shadows, hides=hides)
-    return list(kept.values())
+        if lower is not None:
+            hides = (*hides, *((lower.origin.file,) if lower.origin else ()), *lower.hides)
+        in_force[key] = replace(entry, shadows=shadows, hides=hides)
+    return list(in_force.values())
 
 
 def qualify_file_commands(entries: "Iterable[CatalogEntry]") -> "list[CatalogEntry]":
     """`entries`, in which a file's command with the name of a command in code is renamed:
     `/project:connect`."""
     entries = list(entries)
-    taken = {
+    reserved = {
         name
         for entry in entries
         if isinstance(entry.value, Command) and entry.origin is None
         for name in (entry.name, *entry.value.aliases)
     }
-    return [_qualify_command(entry, taken) for entry in entries]
+    return [_qualify_command(entry, reserved) for entry in entries]
 
 
-def _qualify_command(entry: "CatalogEntry", taken: set[str]) -> "CatalogEntry":
+def _qualify_command(entry: "CatalogEntry", reserved: set[str]) -> "CatalogEntry":
     command, origin = entry.value, entry.origin
     if not isinstance(command, Command) or origin is None:
         return entry
-    command = replace(command, aliases=tuple(alias for alias in command.aliases if alias not in taken))
-    if entry.name not in taken:
+    command = replace(command, aliases=tuple(alias for alias in command.aliases if alias not in reserved))
+    if entry.name not in reserved:
         return replace(entry, value=command)
     name = f"{entry.layer}:{entry.name}"
     reason = f"/{entry.name} is a command of cockpit's own; this one is /{name}"
@@ -372,18 +374,20 @@ def add_skill_commands(entries: "Iterable[CatalogEntry]", disabled: Collection[s
     )
     if not isinstance(using, Command):
         return entries
-    taken = {(entry.name, entry.layer) for entry in entries if _is_command(entry) and entry.origin is None}
-    made = {
+    reserved = {(entry.name, entry.layer) for entry in entries if _is_command(entry) and entry.origin is None}
+    commands = {
         (entry.name, entry.layer): replace(
             entry, hook="register_commands", value=_skill_command(entry.value, using)
         )
         for entry in entries
         if isinstance(entry.value, Skill)
         and entry.value.for_person
-        and (entry.name, entry.layer) not in taken
+        and (entry.name, entry.layer) not in reserved
     }
-    kept = [entry for entry in entries if not (_is_command(entry) and (entry.name, entry.layer) in made)]
-    return [*kept, *made.values()]
+    others = [
+        entry for entry in entries if not (_is_command(entry) and (entry.name, entry.layer) in commands)
+    ]
+    return [*others, *commands.values()]
 
 
 def _is_command(entry: "CatalogEntry") -> bool:

@@ -202,8 +202,8 @@ def check_arguments(tool: Tool, arguments: Arguments) -> None:
 
 
 def _properties(tool: Tool) -> Mapping[str, Json]:
-    found = tool.parameters.get("properties")
-    return found if isinstance(found, Mapping) else {}
+    properties = tool.parameters.get("properties")
+    return properties if isinstance(properties, Mapping) else {}
 
 
 def _is_plain(schema: Json, value: Json) -> bool:
@@ -222,8 +222,8 @@ def _schema_faults(tool: Tool, arguments: Arguments) -> list[str]:
     try:
         for error in _validator(tool).iter_errors(_coerce_scalars(tool, arguments)):
             where = ".".join(str(part) for part in error.absolute_path)
-            said = str(error.message)[:MAX_FAULT_LENGTH]
-            faults[f"`{where}`: {said}" if where else said] = None
+            message = str(error.message)[:MAX_FAULT_LENGTH]
+            faults[f"`{where}`: {message}" if where else message] = None
             if len(faults) >= MAX_FAULTS:
                 break
     # An invalid or endless schema says nothing about the arguments; its author checks

@@ -427,8 +427,8 @@ def _listing_rows(agent: Agent, kind: str) -> Reply:
 
 
 def _listing_row(agent: Agent, entry: CatalogEntry) -> ListingRow:
-    told = (getattr(entry.value, name, "") for name in ("description", "label", "title"))
-    description = next((str(one) for one in told if isinstance(one, str) and one), "")
+    texts = (getattr(entry.value, name, "") for name in ("description", "label", "title"))
+    description = next((str(one) for one in texts if isinstance(one, str) and one), "")
     state = ""
     if isinstance(entry.value, Tool):
         state = "deferred" if entry.value.deferred else "sent"

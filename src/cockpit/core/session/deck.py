@@ -157,13 +157,13 @@ class LocalDeck:
                     session.warn(text)
 
         folders = str(paths.state()), str(paths.cache())
-        wanted = NavigatorConfig(workspace, catalog.all(Language), trusted, *folders, warn)
-        opened = self._navigators.get(root)
-        if opened is None:
-            opened = self._navigators[root] = ManagedNavigator(wanted)
-        elif opened.root != wanted:
-            await opened.use(wanted)
-        return opened.navigator
+        config = NavigatorConfig(workspace, catalog.all(Language), trusted, *folders, warn)
+        managed = self._navigators.get(root)
+        if managed is None:
+            managed = self._navigators[root] = ManagedNavigator(config)
+        elif managed.root != config:
+            await managed.use(config)
+        return managed.navigator
 
     async def _load_catalog(self, root: str, trusted: bool) -> tuple[EffectiveSettings, PluginCatalog]:
         """Settings and catalog of a root, loaded in a thread because plugins run, with what MCP servers offer

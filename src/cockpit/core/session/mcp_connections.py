@@ -37,7 +37,7 @@ class _RootServers:
     base: PluginCatalog
     servers: "McpServers | None" = None
     sessions: dict[str, AgentSession] = field(default_factory=dict)
-    told: set[str] = field(default_factory=set)
+    reported: set[str] = field(default_factory=set)
     shown: tuple[PanelRow, ...] = ()
     has_begun: bool = False
     is_waiting: bool = False
@@ -62,49 +62,53 @@ class McpServerPool:
         self, root: str, trusted: bool, settings: EffectiveSettings, catalog: PluginCatalog
     ) -> PluginCatalog:
         """`catalog` with what its servers offer now. Servers it no longer names are closed."""
-        found = self._roots.setdefault((root, trusted), _RootServers(catalog))
-        found.base = catalog
+        root_servers = self._roots.setdefault((root, trusted), _RootServers(catalog))
+        root_servers.base = catalog
         # With the plugin switched off its verdicts and listings are gone, so no server may start.
         on = any(
             plugin.found.name == MCP_PLUGIN and plugin.found.state == "loaded" for plugin in catalog.plugins
         )
-        wanted = catalog.all(McpServer) if on and self._connects else ()
-        if found.servers is None and not wanted:
+        configured = catalog.all(McpServer) if on and self._connects else ()
+        if root_servers.servers is None and not configured:
             return catalog
         from cockpit.mcp.servers import McpServers
 
-        house = _server_config(root, settings)
-        if found.servers is None:
-            found.servers = McpServers(house)
-            found.servers.watch(lambda offer: self._heard(found, offer))
-            for session in found.sessions.values():
-                session.use_services(replace(session.services, connections=found.servers))
-            if found.has_begun:
-                found.begin()
-        found.servers.use(wanted, house)
-        return _with_servers(catalog, found.servers)
+        config = _server_config(root, settings)
+        if root_servers.servers is None:
+            root_servers.servers = McpServers(config)
+            root_servers.servers.watch(lambda offer: self._heard(root_servers, offer))
+            for session in root_servers.sessions.values():
+                session.use_services(replace(session.services, connections=root_servers.servers))
+            if root_servers.has_begun:
+                root_servers.begin()
+        root_servers.servers.use(configured, config)
+        return _with_servers(catalog, root_servers.servers)
 
     def attach(self, session: AgentSession, at_once: bool) -> None:
         """Connect the session to the servers of its root; they start soon, or `at_once`."""
         services, state = session.services, session.state
         self.detach(services.session, keep=(services.root, state.trusted))
-        found = self._roots.setdefault((services.root, state.trusted), _RootServers(services.catalog))
-        found.sessions[services.session] = session
-        if found.servers is not None:
-            session.use_services(replace(services, connections=found.servers))
+        root_servers = self._roots.setdefault((services.root, state.trusted), _RootServers(services.catalog))
+        root_servers.sessions[services.session] = session
+        if root_servers.servers is not None:
+            session.use_services(replace(services, connections=root_servers.servers))
         loop = asyncio.get_running_loop()
         if at_once:
-            loop.call_soon(found.begin)
+            loop.call_soon(root_servers.begin)
         else:
-            loop.call_later(START_DELAY, found.begin)
+            loop.call_later(START_DELAY, root_servers.begin)
 
     def detach(self, session: str, keep: RootKey | None = None) -> None:
         """The session is closed. Servers without a session are closed."""
-        for key, found in tuple(self._roots.items()):
-            if found.sessions.pop(session, None) is not None and not found.sessions and key != keep:
+        for key, root_servers in tuple(self._roots.items()):
+            if (
+                root_servers.sessions.pop(session, None) is not None
+                and not root_servers.sessions
+                and key != keep
+            ):
                 del self._roots[key]
-                if found.servers is not None:
-                    end = asyncio.create_task(found.servers.close())
+                if root_servers.servers is not None:
+                    end = asyncio.create_task(root_servers.servers.close())
                     self._ends.add(end)
                     end.add_done_callback(self._ends.discard)
 
@@ -114,49 +118,49 @@ class McpServerPool:
         ends = [root.servers.close() for root in roots if root.servers is not None]
         await asyncio.gather(*ends, *self._ends, return_exceptions=True)
 
-    def _heard(self, found: _RootServers, offer: bool) -> None:
+    def _heard(self, root_servers: _RootServers, offer: bool) -> None:
         """A server changed. Several changes are reported together."""
         loop = asyncio.get_running_loop()
-        found.is_new = found.is_new or offer
-        if not found.is_looking:
-            found.is_looking = True
-            loop.call_soon(self._look, found)
-        if not found.is_waiting:
-            found.is_waiting = True
-            loop.call_later(REFRESH_SECONDS, self._tell, found)
+        root_servers.is_new = root_servers.is_new or offer
+        if not root_servers.is_looking:
+            root_servers.is_looking = True
+            loop.call_soon(self._look, root_servers)
+        if not root_servers.is_waiting:
+            root_servers.is_waiting = True
+            loop.call_later(REFRESH_SECONDS, self._tell, root_servers)
 
-    def _look(self, found: _RootServers) -> None:
+    def _look(self, root_servers: _RootServers) -> None:
         """Put the current offers into the catalogs, and report states to the user."""
-        found.is_looking = False
-        if found.servers is None:
+        root_servers.is_looking = False
+        if root_servers.servers is None:
             return
-        if found.is_new:
-            found.is_new = False
-            catalog = _with_servers(found.base, found.servers)
-            for session in found.sessions.values():
+        if root_servers.is_new:
+            root_servers.is_new = False
+            catalog = _with_servers(root_servers.base, root_servers.servers)
+            for session in root_servers.sessions.values():
                 _use_catalog(session, catalog)
-        for row in found.servers.rows():
-            self._speak(found, row)
+        for row in root_servers.servers.rows():
+            self._speak(root_servers, row)
 
-    def _tell(self, found: _RootServers) -> None:
-        found.is_waiting = False
-        rows = found.servers.rows() if found.servers is not None else ()
+    def _tell(self, root_servers: _RootServers) -> None:
+        root_servers.is_waiting = False
+        rows = root_servers.servers.rows() if root_servers.servers is not None else ()
         shown = tuple(_panel_row(row) for row in rows)
-        if shown != found.shown:
-            found.shown = shown
-            for session in found.sessions.values():
+        if shown != root_servers.shown:
+            root_servers.shown = shown
+            for session in root_servers.sessions.values():
                 session.services.log.emit(PanelChanged(MCP_PLUGIN, shown))
 
     def _speak(self, found: _RootServers, row: ConnectionRow) -> None:
         """Report the state of a server to the user, once."""
-        for said in _notices(row):
-            if said in found.told or not found.sessions:
+        for text in _notices(row):
+            if text in found.reported or not found.sessions:
                 continue
-            found.told.add(said)
+            found.reported.add(text)
             someone = any(session.services.approvals.can_ask for session in found.sessions.values())
             if row.state == "needs approval" and someone:
                 continue  # the plugin asks them when they come to it (builtin/mcp/agreeing)
-            _warn_sessions(found.sessions.values(), said, _remedy(row))
+            _warn_sessions(found.sessions.values(), text, _remedy(row))
 
 
 def import_mcp(catalog: PluginCatalog) -> None:

@@ -32,15 +32,15 @@ class RunOptions:
 
 def flag_settings(options: RunOptions) -> Mapping[tuple[str, ...], tuple[str, object]]:
     """The settings that the command line sets, each with its flag."""
-    given, usual = options.limits, TurnLimits()
-    said: dict[tuple[str, ...], tuple[str, object]] = {
+    limits, defaults = options.limits, TurnLimits()
+    flags: dict[tuple[str, ...], tuple[str, object]] = {
         ("mode",): ("--mode", options.mode),
         ("models", "default"): ("--model", options.model),
-        ("limits", "steps"): ("--max-steps", given.steps if given.steps != usual.steps else None),
-        ("limits", "tool_calls"): ("--max-tool-calls", given.tool_calls),
-        ("limits", "seconds"): ("--max-seconds", given.seconds),
-        ("limits", "tokens"): ("--max-tokens", given.tokens),
-        ("limits", "money"): ("--max-cost", given.money),
+        ("limits", "steps"): ("--max-steps", limits.steps if limits.steps != defaults.steps else None),
+        ("limits", "tool_calls"): ("--max-tool-calls", limits.tool_calls),
+        ("limits", "seconds"): ("--max-seconds", limits.seconds),
+        ("limits", "tokens"): ("--max-tokens", limits.tokens),
+        ("limits", "money"): ("--max-cost", limits.money),
         ("plugins", "roles", "agents"): ("--agents", options.roles),
     }
-    return {path: one for path, one in said.items() if one[1] is not None}
+    return {path: entry for path, entry in flags.items() if entry[1] is not None}

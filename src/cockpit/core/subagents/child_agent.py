@@ -53,32 +53,32 @@ def max_concurrent(settings: EffectiveSettings) -> int:
 
 def max_depth(settings: EffectiveSettings) -> int:
     """How deep agents may open agents: 1 only the main agent, 0 none."""
-    said = settings.number("agents.depth")
-    return DEFAULT_DEPTH if said is None else max(0, int(said))
+    depth = settings.number("agents.depth")
+    return DEFAULT_DEPTH if depth is None else max(0, int(depth))
 
 
 def subagent_limits(parent: Agent, role: Role, quota: Quota | None, window: int) -> SubagentLimits:
     """The limits of an agent of `role` with a context window of `window` tokens: the smallest of those of the
     role, the opener and the settings. The budget of `parent` applies in addition."""
-    settings, asked = parent.services.settings, quota or Quota()
+    settings, requested = parent.services.settings, quota or Quota()
     small = window < SMALL_WINDOW
     left = parent.budget.left().get("steps")
     steps = _smallest(
         role.max_steps,
         role.quota.steps,
-        asked.steps,
+        requested.steps,
         settings.number("agents.steps") or DEFAULT_STEPS,
         SMALL_STEPS if small else None,
         left if left is None else max(1.0, left),
     )
     read_by = SMALL_TEXT if parent.window() < SMALL_WINDOW else None
     output = _smallest(
-        role.quota.output, asked.output, settings.number("agents.output") or DEFAULT_OUTPUT, read_by
+        role.quota.output, requested.output, settings.number("agents.output") or DEFAULT_OUTPUT, read_by
     )
     limits = TurnLimits(
         steps=int(steps or DEFAULT_STEPS),
-        tokens=_as_int(_smallest(role.quota.tokens, asked.tokens, settings.number("agents.tokens"))),
-        seconds=_smallest(role.quota.seconds, asked.seconds, settings.number("agents.seconds")),
+        tokens=_as_int(_smallest(role.quota.tokens, requested.tokens, settings.number("agents.tokens"))),
+        seconds=_smallest(role.quota.seconds, requested.seconds, settings.number("agents.seconds")),
     )
     return SubagentLimits(
         limits,
@@ -88,10 +88,10 @@ def subagent_limits(parent: Agent, role: Role, quota: Quota | None, window: int)
     )
 
 
-def _smallest(*given: float | None) -> float | None:
+def _smallest(*candidates: float | None) -> float | None:
     """The smallest of the values; 0 and None set no limit."""
-    said = [one for one in given if one]
-    return min(said) if said else None
+    values = [value for value in candidates if value]
+    return min(values) if values else None
 
 
 def _as_int(number: float | None) -> int | None:
@@ -117,11 +117,11 @@ def find_role(catalog: PluginCatalog, name: str) -> Role:
     """The role called `name`: exactly, by an alias, or with other case and separators. Raises
     `CockpitError`."""
     roles = list_roles(catalog)
-    wanted = _normalise_name(name or GENERAL_ROLE.name)
+    normalised = _normalise_name(name or GENERAL_ROLE.name)
     if (exact := match_role(roles, name)) is not None:
         return exact
     for role in roles:
-        if wanted in map(_normalise_name, (role.name, *role.aliases)):
+        if normalised in map(_normalise_name, (role.name, *role.aliases)):
             return role
     every = [*(one.name for one in roles), *(alias for one in roles for alias in one.aliases)]
     near = difflib.get_close_matches(name, every, 3, 0.6)
@@ -139,20 +139,20 @@ def match_role(roles: tuple[Role, ...], name: str) -> Role | None:
 def check_role_tools(role: Role, catalog: PluginCatalog) -> None:
     """Raises `CockpitError` for a role that lists an unknown tool."""
     tools = catalog.all(Tool)
-    strange = [
+    unknown = [
         entry
         for entry in unknown_entries(role.tools or (), tools)
         if entry.partition("(")[0] not in OTHER_AGENTS_TOOLS
     ]
     # Our own roles may list tools of a plugin that is switched off.
-    if not strange or (role.origin is not None and role.origin.layer == "built-in"):
+    if not unknown or (role.origin is not None and role.origin.layer == "built-in"):
         return
     every = [*(tool.name for tool in tools), *(alias.name for tool in tools for alias in tool.aliases)]
-    near = difflib.get_close_matches(strange[0], every, 3, 0.5)
+    near = difflib.get_close_matches(unknown[0], every, 3, 0.5)
     hint = f"did you mean {' or '.join(near)}? " if near else ""
     where = f" ({role.origin.file})" if role.origin is not None else ""
     raise CockpitError(
-        f"the role {role.name} lists a tool that does not exist: {strange[0]}{where}",
+        f"the role {role.name} lists a tool that does not exist: {unknown[0]}{where}",
         f"{hint}Correct its list, or remove it",
     )
 
@@ -214,14 +214,14 @@ def create_child(
         rights=rights,
         folder=parent.folder,
     )
-    said = subagent_limits(parent, role, quota, child.window())
+    limits = subagent_limits(parent, role, quota, child.window())
     child.agents = parent.agents
-    child.budget = (budget or parent.budget).child(said.limits)
-    child.max_history = said.body
-    child.role = replace(child.role or role, instructions=_shorten(role.instructions, said.instructions))
-    wanted = [tool.name for tool in catalog.all(Tool) if tool.deferred and tool.name in (role.tools or ())]
-    if wanted:
-        child.toolbox.search(f"select:{','.join(wanted)}")
+    child.budget = (budget or parent.budget).child(limits.limits)
+    child.max_history = limits.body
+    child.role = replace(child.role or role, instructions=_shorten(role.instructions, limits.instructions))
+    listed = [tool.name for tool in catalog.all(Tool) if tool.deferred and tool.name in (role.tools or ())]
+    if listed:
+        child.toolbox.search(f"select:{','.join(listed)}")
     return child
 
 

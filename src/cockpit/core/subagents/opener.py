@@ -51,22 +51,22 @@ class SubagentHandle:
     """A subagent for its opener."""
 
     member: Subagent
-    crew: SubagentPool
+    pool: SubagentPool
 
     @property
     def id(self) -> str:
         return self.member.id
 
     async def send(self, text: str) -> None:
-        await self.crew.send(self.id, text)
+        await self.pool.send(self.id, text)
 
     async def wait(self, seconds: float | None = None) -> Report:
         report = await self.member.wait(seconds)
-        self.crew.notices.forget(self.member)
+        self.pool.notices.forget(self.member)
         return report
 
     async def cancel(self) -> None:
-        await self.crew.cancel(self.id)
+        await self.pool.cancel(self.id)
 
     def transcript(self, cursor: int = 0) -> tuple[tuple[Event, ...], int]:
         return self.member.transcript(cursor)
@@ -77,7 +77,7 @@ class AgentOpener:
     """The subagents of `agent`."""
 
     agent: Agent
-    crew: SubagentPool
+    pool: SubagentPool
 
     async def open(
         self,
@@ -98,29 +98,29 @@ class AgentOpener:
                 f"agents are opened {most} deep here and this would be deeper (`agents.depth` in settings)",
                 "do the task yourself",
             )
-        meant = self._meant(role)
+        role_value = self._meant(role)
         if not task.strip():
             raise CockpitError("the task is empty", "say what the agent is to do and what it must know")
-        background = background or meant.background
-        if isinstance(role, str) and (same := self._same(meant, task)) is not None:
+        background = background or role_value.background
+        if isinstance(role, str) and (same := self._same(role_value, task)) is not None:
             return await self._held(same, background)
-        where = meant.isolation if isolation == "none" else isolation
-        if where == "worktree" and parent.is_planning:
+        place = role_value.isolation if isolation == "none" else isolation
+        if place == "worktree" and parent.is_planning:
             raise CockpitError("plan mode makes no worktree", "open the agent without isolation")
-        path = self.crew.free_id(parent.path, _slug(name or meant.name), not name)
-        row = AgentRow(path, meant.name, task, "queued", background, call, color=meant.color)
-        member, said = self._member(row, meant, where, runner or meant.runner, quota)
-        self.crew.enlist(member, replace(said, by_name=isinstance(role, str)))
+        path = self.pool.free_id(parent.path, _slug(name or role_value.name), not name)
+        row = AgentRow(path, role_value.name, task, "queued", background, call, color=role_value.color)
+        member, terms = self._member(row, role_value, place, runner or role_value.runner, quota)
+        self.pool.enlist(member, replace(terms, by_name=isinstance(role, str)))
         return await self._held(member, background)
 
     async def wait_for_any(self) -> None:
-        await self.crew.wait_for_any()
+        await self.pool.wait_for_any()
 
     def all(self) -> tuple[AgentRow, ...]:
-        return tuple(subagent.row for subagent in self.crew.all())
+        return tuple(subagent.row for subagent in self.pool.all())
 
     def find(self, id: str) -> AgentHandle:
-        return SubagentHandle(self.crew.find(id), self.crew)
+        return SubagentHandle(self.pool.find(id), self.pool)
 
     def roles(self) -> tuple[Role, ...]:
         parent = self.agent
@@ -143,23 +143,23 @@ class AgentOpener:
 
     async def _held(self, member: Subagent, background: bool) -> AgentHandle:
         """The handle: at once for a background subagent, else when it has ended."""
-        handle = SubagentHandle(member, self.crew)
+        handle = SubagentHandle(member, self.pool)
         if background:
             return handle
-        with self.crew.waited_for(member):
+        with self.pool.waited_for(member):
             try:
                 await handle.wait()
             except asyncio.CancelledError:
                 if member.foreground <= 1 and not member.row.background:
-                    await self.crew.cancel(member.id, at_once=True)
+                    await self.pool.cancel(member.id, at_once=True)
                 raise
         return handle
 
     def _same(self, role: Role, task: str) -> Subagent | None:
         """A subagent of the same role and task that still runs, or whose report is still valid."""
-        wanted = _normalise(task)
-        for member in reversed(self.crew.all()):
-            if member.row.role != role.name or _normalise(member.row.task) != wanted:
+        normalised = _normalise(task)
+        for member in reversed(self.pool.all()):
+            if member.row.role != role.name or _normalise(member.row.task) != normalised:
                 continue
             if member.parent is not self.agent or (member.is_over and not self._still_holds(member)):
                 continue
@@ -182,22 +182,30 @@ class AgentOpener:
         self, row: AgentRow, role: Role, isolation: Isolation, runner: str, quota: Quota | None
     ) -> tuple[Subagent, AgentTerms]:
         parent, path = self.agent, row.id
-        said = subagent_limits(parent, role, quota, parent.window())
-        life: SubagentWorker
+        limits_of = subagent_limits(parent, role, quota, parent.window())
+        worker: SubagentWorker
         if runner == IN_PROCESS_RUNNER:
             child = create_child(parent, path, role, background=row.background, quota=quota)
-            child.agents = AgentOpener(child, self.crew)
-            life = InProcessWorker(child, parent, isolation == "worktree", self.crew.fresh)
-            said = subagent_limits(parent, role, quota, child.window())
+            child.agents = AgentOpener(child, self.pool)
+            worker = InProcessWorker(child, parent, isolation == "worktree", self.pool.fresh)
+            limits_of = subagent_limits(parent, role, quota, child.window())
             mode, planning = child.mode, child.opened_planning
         else:
-            life = self._elsewhere(path, role, runner, quota, isolation)
+            worker = self._elsewhere(path, role, runner, quota, isolation)
             mode, planning = parent.mode, parent.is_planning
-        limits = said.limits
-        kept = AgentTerms(
-            mode, planning, True, isolation, runner, limits.steps, limits.tokens, limits.seconds, said.output
+        limits = limits_of.limits
+        terms = AgentTerms(
+            mode,
+            planning,
+            True,
+            isolation,
+            runner,
+            limits.steps,
+            limits.tokens,
+            limits.seconds,
+            limits_of.output,
         )
-        return Subagent(parent, row, life, said.output, self.crew.changed), kept
+        return Subagent(parent, row, worker, limits_of.output, self.pool.changed), terms
 
     def _elsewhere(
         self, path: str, role: Role, name: str, quota: Quota | None, isolation: Isolation
@@ -212,12 +220,12 @@ class AgentOpener:
         runner = parent.services.catalog.get(Runner, name)
         if runner is None:
             raise CockpitError(f"there is no runner called {name}", "leave `runner` out to run it in process")
-        found = runner
+        target = runner
 
         async def start(task: str) -> AgentHandle:
             # The runner gets no more rights and budget than an agent in this process would have.
             shown = create_child(parent, path, role, quota=quota)
-            given = AgentTask(
+            agent_task = AgentTask(
                 path,
                 shown.role or role,
                 task,
@@ -226,7 +234,7 @@ class AgentOpener:
                 shown.budget.left(),
                 parent.budget.limits.stop_file,
             )
-            return await found.start(given, build_context(parent))
+            return await target.start(agent_task, build_context(parent))
 
         return RunnerWorker(
             start, parent.budget.child(subagent_limits(parent, role, quota, parent.window()).limits)
@@ -270,97 +278,97 @@ class SubagentRecords:
             self.notes.append(event.id)
 
 
-def restore_subagents(crew: SubagentPool, past: SubagentRecords, takes_up: bool) -> None:
+def restore_subagents(pool: SubagentPool, past: SubagentRecords, takes_up: bool) -> None:
     """Restore them, parents before children, and report each that continues or cannot."""
-    services = crew.main.services
+    services = pool.main.services
     for path in sorted(past.known, key=lambda one: one.count("/")):
         known = past.known[path]
         if known.row.phase not in LIVE_PHASES:
-            member = _ended_subagent(crew, known)
-            crew.keep(member)
+            member = _ended_subagent(pool, known)
+            pool.keep(member)
             if (
                 known.row.background
                 and known.row.phase != "cancelled"
                 and not _was_reported(past.notes, path)
             ):
-                crew.notices.add(member)
+                pool.notices.add(member)
             continue
         if not takes_up and known.row.background:
             # The session was opened only to look at it; it continues the next time.
             shown = replace(known.row, phase="cancelled", doing="", report=ENDED_WITH_COCKPIT)
-            crew.keep(_ended_subagent(crew, SubagentRecord(shown, known.terms)))
+            pool.keep(_ended_subagent(pool, SubagentRecord(shown, known.terms)))
             continue
         try:
-            _requeue(crew, known)
+            _requeue(pool, known)
         except CockpitError as error:
             row = replace(known.row, phase="cancelled", doing="", report=f"{ENDED_WITH_COCKPIT}; {error}")
-            crew.keep(_ended_subagent(crew, SubagentRecord(row, known.terms)))
+            pool.keep(_ended_subagent(pool, SubagentRecord(row, known.terms)))
             services.log.emit(AgentChanged(row), path)
             if known.row.background:
                 services.log.emit(Warned(f"{path} does not continue: {error}", "give its task again"))
-    if crew.members:
-        crew.panel.draw()
+    if pool.members:
+        pool.panel.draw()
 
 
 def _was_reported(notes: Iterable[str], path: str) -> bool:
     return any(is_notice_of(path, note) for note in notes)
 
 
-def _ended_subagent(crew: SubagentPool, known: SubagentRecord) -> Subagent:
+def _ended_subagent(pool: SubagentPool, known: SubagentRecord) -> Subagent:
     output = known.terms.output if known.terms is not None and known.terms.output else DEFAULT_OUTPUT
-    parent = _parent_agent(crew, known.row.id)
-    member = Subagent(parent, known.row, None, output, crew.changed)
-    member.reviving = lambda: _revive_worker(crew, known)
+    parent = _parent_agent(pool, known.row.id)
+    member = Subagent(parent, known.row, None, output, pool.changed)
+    member.reviving = lambda: _revive_worker(pool, known)
     return member
 
 
-def _requeue(crew: SubagentPool, known: SubagentRecord) -> None:
+def _requeue(pool: SubagentPool, known: SubagentRecord) -> None:
     """Queue an unfinished subagent again. Raises `CockpitError` when it cannot continue."""
     if not known.row.background:
         raise CockpitError("the agent that waited for it has ended too", "give its task again")
-    life = _revive_worker(crew, known)
+    worker = _revive_worker(pool, known)
     row = replace(known.row, phase="queued", recovered=True, doing="", started=0.0)
     output = known.terms.output if known.terms is not None and known.terms.output else DEFAULT_OUTPUT
-    member = Subagent(_parent_agent(crew, row.id), row, life, output, crew.changed)
-    if has_begun(life.agent):
+    member = Subagent(_parent_agent(pool, row.id), row, worker, output, pool.changed)
+    if has_begun(worker.agent):
         member.takes_up()
-    crew.main.services.log.emit(Warned(f"the subagent {row.id} was running when cockpit ended; it continues"))
-    crew.enlist(member, None)
+    pool.main.services.log.emit(Warned(f"the subagent {row.id} was running when cockpit ended; it continues"))
+    pool.enlist(member, None)
 
 
-def _parent_agent(crew: SubagentPool, path: str) -> Agent:
+def _parent_agent(pool: SubagentPool, path: str) -> Agent:
     """Its opener, or the main agent when the opener was not revived."""
-    above = crew.members.get(path.rpartition("/")[0])
-    return above.agent or crew.main if above is not None else crew.main
+    above = pool.members.get(path.rpartition("/")[0])
+    return above.agent or pool.main if above is not None else pool.main
 
 
-def _revive_worker(crew: SubagentPool, known: SubagentRecord) -> InProcessWorker:
+def _revive_worker(pool: SubagentPool, known: SubagentRecord) -> InProcessWorker:
     """The agent as it was opened, with its conversation. Raises `CockpitError`."""
     row, terms = known.row, known.terms
     if terms is None or not terms.by_name:
         raise CockpitError("its role was made for that one task", "give its task again")
     if terms.runner not in ("", IN_PROCESS_RUNNER):
         raise CockpitError(f"its runner {terms.runner} ended with cockpit", "give its task again")
-    parent = _parent_agent(crew, row.id)
+    parent = _parent_agent(pool, row.id)
     above = row.id.rpartition("/")[0]
-    if above != "main" and parent is crew.main:
+    if above != "main" and parent is pool.main:
         # The agent that bounded its rights is gone, so its rights are unknown.
         raise CockpitError(f"{above}, which opened it, is gone", "give its task again")
     agent = create_child(
         parent,
         row.id,
-        find_role(crew.main.services.catalog, row.role),
+        find_role(pool.main.services.catalog, row.role),
         background=row.background,
         quota=Quota(terms.steps, terms.tokens, terms.seconds, terms.output),
-        budget=crew.fresh(),
+        budget=pool.fresh(),
         mode=terms.mode,
         planning=terms.planning,
     )
-    agent.agents = AgentOpener(agent, crew)
+    agent.agents = AgentOpener(agent, pool)
     agent.history = ConversationHistory(row.id)
-    for envelope in crew.main.services.log.durable():
+    for envelope in pool.main.services.log.durable():
         agent.history.see(envelope)
-    return InProcessWorker(agent, parent, terms.isolation == "worktree", crew.fresh)
+    return InProcessWorker(agent, parent, terms.isolation == "worktree", pool.fresh)
 
 
 ROLE_MENTION = re.compile(r"\s*@([A-Za-z0-9][\w.:-]*)(?=\s|$)")
@@ -385,8 +393,8 @@ class RolePrompt:
         agent.services.log.emit(MessageFinished(new_id(), answer), agent.path)
         turn.usage += report.usage
         is_error = report.stop_reason == "error"
-        said = report.text.partition("\n")[0] if is_error else ""
-        return turn.finished(report.stop_reason, message=said)
+        message = report.text.partition("\n")[0] if is_error else ""
+        return turn.finished(report.stop_reason, message=message)
 
 
 def parse_role_prompt(roles: tuple[Role, ...], content: tuple[Block, ...]) -> RolePrompt | None:

@@ -57,8 +57,8 @@ class EndNotices:
     def forget(self, member: Subagent) -> None:
         """Its opener has read the report and is not told again."""
         opener = self._listener(member)
-        kept = [note for note in opener.notes if not note[0].startswith(_notice_prefix(member.id))]
-        opener.notes = deque(kept)
+        notes = [note for note in opener.notes if not note[0].startswith(_notice_prefix(member.id))]
+        opener.notes = deque(notes)
 
     def wake(self) -> None:
         """No turn runs: notices nobody has read start one, if settings want that."""

@@ -133,8 +133,8 @@ class InProcessWorker:
                 return await turn
         except TimeoutError:
             seconds = self.agent.budget.limits.seconds
-            said = f"the limit of {seconds:g} s is reached" if seconds else "the time of its turn is over"
-            return TurnFinished("max_turn_requests", Usage(), left or 0.0, "seconds", message=said)
+            message = f"the limit of {seconds:g} s is reached" if seconds else "the time of its turn is over"
+            return TurnFinished("max_turn_requests", Usage(), left or 0.0, "seconds", message=message)
 
 
 class RunnerWorker:
@@ -240,20 +240,20 @@ END_PHASES: dict[StopReason, AgentPhase] = {"cancelled": "cancelled", "error": "
 
 
 class Subagent:
-    """A subagent. `life` is None for one of an earlier run until it gets a message, when `reviving` makes it.
-    `output` is the number of characters of its report that its opener reads."""
+    """A subagent. `worker` is None for one of an earlier run until it gets a message, when `reviving` makes
+    it. `output` is the number of characters of its report that its opener reads."""
 
     def __init__(
         self,
         parent: Agent,
         row: AgentRow,
-        life: SubagentWorker | None,
+        worker: SubagentWorker | None,
         output: int,
         changed: Callable[["Subagent", bool], None],
     ) -> None:
         self.parent = parent
         self.row = row
-        self.life = life
+        self.worker = worker
         self.report: Report | None = None
         self.ended_at = 0
         self.foreground = 0
@@ -274,7 +274,7 @@ class Subagent:
     @property
     def agent(self) -> Agent | None:
         """Its agent, when it lives in this process."""
-        return self.life.agent if isinstance(self.life, InProcessWorker) else None
+        return self.worker.agent if isinstance(self.worker, InProcessWorker) else None
 
     @property
     def is_over(self) -> bool:
@@ -293,15 +293,15 @@ class Subagent:
     async def say(self, text: str) -> bool:
         """Send `text` and return True; False when it has ended and must be queued again. Raises
         `CockpitError` for one of an earlier run that cannot continue."""
-        if self.life is None and self.reviving is not None:
-            self.life = self.reviving()
-        if self.is_over or self.life is None:
+        if self.worker is None and self.reviving is not None:
+            self.worker = self.reviving()
+        if self.is_over or self.worker is None:
             self._said = text
             self._over.clear()
             self.report = None
             self.row = replace(self.row, phase="queued", background=True, report="", doing="")
             return False
-        await self.life.tell(new_id(), text)
+        await self.worker.tell(new_id(), text)
         return True
 
     async def wait(self, seconds: float | None = None) -> Report:
@@ -339,8 +339,8 @@ class Subagent:
             self._end(self._broken("cancelled", "it had not begun"))
             return
         self.row = replace(self.row, doing="is stopped")
-        if self.life is not None:
-            self.life.stop()
+        if self.worker is not None:
+            self.worker.stop()
         if at_once or not await self._ends():
             # A task that is cancelled before its first step would leave no trace.
             await asyncio.sleep(0)
@@ -401,18 +401,18 @@ class Subagent:
             text = str(error) if isinstance(error, CockpitError) else f"{type(error).__name__}: {error}"
             report = self._broken("error", text)
         branch = ""
-        if self.life is not None:
-            left, branch = await self.life.settle(self.row.task)
+        if self.worker is not None:
+            left, branch = await self.worker.settle(self.row.task)
             report = replace(report, text=f"{report.text}\n\n{left}" if left else report.text)
         self._end(report, branch)
 
     async def _run(self) -> Report:
-        life, said = self.life, self._said
-        assert life is not None
+        worker, text = self.worker, self._said
+        assert worker is not None
         while True:
-            report = await life.run(said)
+            report = await worker.run(text)
             self._usage += report.usage
-            if not (said := life.left_over()):
+            if not (text := worker.left_over()):
                 return replace(report, usage=self._usage)
 
     def _broken(self, reason: StopReason, message: str) -> Report:

@@ -240,8 +240,8 @@ class ConversationHistory:
             head: list[Message] = []
             if self.summary:
                 head.append(UserMessage((Text(f"[Summary of the conversation so far]\n{self.summary}"),)))
-            kept = (self.as_sent(entry) for entry in self.entries if entry.state != "dropped")
-            self._sent = RequestMessages.of([*head, *kept])
+            messages = (self.as_sent(entry) for entry in self.entries if entry.state != "dropped")
+            self._sent = RequestMessages.of([*head, *messages])
         return self._sent
 
     def _take_result(self, seq: int, result: ToolResult) -> None:

@@ -50,10 +50,10 @@ class RedactionGate:
             case MessageFinished(id=id):
                 rest = self._streams.end(("text", id)), self._streams.end(("thought", id))
                 pieces: tuple[Event, ...] = (TextDelta(id, rest[0]), ThoughtDelta(id, rest[1]))
-                kept = tuple(one for one, text in zip(pieces, rest, strict=True) if text)
+                flushed = tuple(piece for piece, text in zip(pieces, rest, strict=True) if text)
                 for kind in ("draft", "draft thoughts"):
                     self._streams.end((kind, id))
-                return (*kept, self._redactor.event(event))
+                return (*flushed, self._redactor.event(event))
             case ToolCallFinished(result=result):
                 text = self._streams.end(("output", result.call))
                 shown = (ToolCallProgressed(result.call, text),) if text else ()

@@ -136,8 +136,8 @@ class StoredResults:
         """Store `text` and return its handle."""
         self._folder.mkdir(parents=True, exist_ok=True)
         handle = f"r{secrets.token_hex(4)}"
-        kept = self._redact(text)
-        (self._folder / f"{handle}.txt").write_text(kept, encoding="utf-8", errors="replace", newline="")
+        redacted = self._redact(text)
+        (self._folder / f"{handle}.txt").write_text(redacted, encoding="utf-8", errors="replace", newline="")
         return handle
 
     def page(self, handle: str, cursor: int, size: int) -> tuple[str, int, int]:
@@ -174,17 +174,17 @@ def cap_output(text: str, cap: Cap, window: int, results: StoredResults) -> tupl
 
 
 def _cut_head(lines: list[str], size: int, entries: int) -> str:
-    kept: list[str] = []
+    head: list[str] = []
     left = size
     for line in lines[:entries]:
         cost = len(line.encode("utf-8", "replace")) + 1
         if cost > left:
-            if not kept:
-                kept.append(line.encode("utf-8", "replace")[:left].decode("utf-8", "ignore"))
+            if not head:
+                head.append(line.encode("utf-8", "replace")[:left].decode("utf-8", "ignore"))
             break
-        kept.append(line)
+        head.append(line)
         left -= cost
-    return "\n".join(kept)
+    return "\n".join(head)
 
 
 def _cut_tail(text: str, size: int, entries: int) -> str:

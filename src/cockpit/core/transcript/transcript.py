@@ -97,8 +97,8 @@ def crash_point(name: str) -> None:
 
 def _count_passage(name: str) -> None:
     global _crash_count
-    wanted, _, number = _crash_setting.rpartition(":")
-    if wanted not in ("any", name):
+    point, _, number = _crash_setting.rpartition(":")
+    if point not in ("any", name):
         return
     _crash_count += 1
     if _crash_count == int(number):

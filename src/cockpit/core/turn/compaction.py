@@ -70,14 +70,14 @@ async def compact(agent: Agent, focus: str = "", asked: bool = False) -> bool:
 
 async def _run_compacted_guards(agent: Agent, summary: str, facts: Mapping[str, Json]) -> None:
     """Add what guards say to a conversation that starts again with its summary."""
-    passed = await run_guards(agent, Guarded("compacted", summary, facts=facts))
-    added = list(passed.added)
+    outcome = await run_guards(agent, Guarded("compacted", summary, facts=facts))
+    added = list(outcome.added)
     if not agent.depth:
         again: dict[str, Json] = {"source": "compact", "model": agent.state.model}
         added += (await run_guards(agent, Guarded("session_start", facts=again))).added
     for text in added:
-        said = MessageFinished(new_id(), UserMessage((Text(text),)))
-        agent.services.log.emit(said, agent.path)
+        message = MessageFinished(new_id(), UserMessage((Text(text),)))
+        agent.services.log.emit(message, agent.path)
 
 
 def _prune(agent: Agent, before: int) -> bool:
@@ -135,13 +135,13 @@ async def _summarise(agent: Agent, older: list[HistoryEntry], facts: Mapping[str
     budget = 4 * max(1_000, agent.window() // 2)
     text = "\n\n".join(lines)[-budget:]
     warn = _warner(agent)
-    passed = await run_guards(agent, Guarded("compaction", text, facts=facts))
-    if said := passed.refusal or passed.halt:
-        warn(f"the summary was refused by {said}")
+    outcome = await run_guards(agent, Guarded("compaction", text, facts=facts))
+    if refusal := outcome.refusal or outcome.halt:
+        warn(f"the summary was refused by {refusal}")
         return None
     focus = facts["focus"]
-    wanted = f"{INSTRUCTIONS}\nKeep above all: {focus}" if focus else INSTRUCTIONS
-    request = ModelRequest("", wanted, (UserMessage((Text(passed.guarded.text),)),), max_tokens=2_000)
+    instructions = f"{INSTRUCTIONS}\nKeep above all: {focus}" if focus else INSTRUCTIONS
+    request = ModelRequest("", instructions, (UserMessage((Text(outcome.guarded.text),)),), max_tokens=2_000)
     if agent.choices()[0].provider.name == OFFLINE_MODEL:
         return _extract_lines(older)
     try:

@@ -42,17 +42,17 @@ MAX_MENTIONS = 20
 
 async def expand_mentions(agent: Agent, content: tuple[Block, ...]) -> tuple[Block, ...]:
     """`content` followed by what its texts mention. An unknown name stays a word."""
-    found: dict[str, Block] = {}
+    blocks: dict[str, Block] = {}
     for block in content:
         if not isinstance(block, Text):
             continue
         for match in MENTION_PATTERN.finditer(block.text):
             name = match["quoted"] or match["bare"].rstrip(".:!?")
-            if name in found or len(found) >= MAX_MENTIONS:
+            if name in blocks or len(blocks) >= MAX_MENTIONS:
                 continue
-            if (made := await _expand_mention(agent, match["sign"], name)) is not None:
-                found[name] = made
-    return (*content, *(_label_block(name, block) for name, block in found.items()))
+            if (expanded := await _expand_mention(agent, match["sign"], name)) is not None:
+                blocks[name] = expanded
+    return (*content, *(_label_block(name, block) for name, block in blocks.items()))
 
 
 async def _expand_mention(agent: Agent, sign: str, name: str) -> Block | None:
@@ -61,10 +61,10 @@ async def _expand_mention(agent: Agent, sign: str, name: str) -> Block | None:
     mentions = [one for one in agent.services.catalog.all(Mention) if one.sign == sign]
     for mention in sorted(mentions, key=lambda one: one.name):
         context = build_context(agent, agent.services.catalog.owner(Mention, mention.name))
-        if (made := await mention.expand(name, context)) is not None:
+        if (block := await mention.expand(name, context)) is not None:
             if mention.name == MCP_MENTION:
                 agent.state.record_outside_text()
-            return made
+            return block
     return None
 
 
@@ -141,15 +141,15 @@ async def run_turn(
     log.emit(TurnStarted(op, origin, content), agent.path)
     try:
         refusal = await _guard_prompt(turn, content, start_texts)
-        ended = turn.finished("refusal", message=refusal) if refusal else await (work or run_steps)(turn)
+        finished = turn.finished("refusal", message=refusal) if refusal else await (work or run_steps)(turn)
         agent.halt = ""
     except BaseException as error:
         failed = isinstance(error, Exception)
-        ended = turn.finished("error", message=str(error)) if failed else turn.finished("cancelled")
-        log.emit(ended, agent.path)
+        finished = turn.finished("error", message=str(error)) if failed else turn.finished("cancelled")
+        log.emit(finished, agent.path)
         raise
-    log.emit(ended, agent.path)
-    return ended
+    log.emit(finished, agent.path)
+    return finished
 
 
 async def run_steps(turn: TurnProgress) -> TurnFinished:
@@ -264,10 +264,10 @@ async def _settle_answer(turn: TurnProgress, message: AssistantMessage) -> TurnF
         return None
     points: tuple[Point, ...] = ("answer", "stop", "subagent_stop" if agent.depth else "stop")
     for point in dict.fromkeys(points):
-        passed = await run_guards(agent, Guarded(point, message.text, facts={"continued": turn.stops}))
-        if passed.halt:
-            return turn.finished("refusal", message=HALTED_TEXT.format(passed.halt))
-        more = passed.goes_on or "\n\n".join(passed.added) or passed.refusal
+        outcome = await run_guards(agent, Guarded(point, message.text, facts={"continued": turn.stops}))
+        if outcome.halt:
+            return turn.finished("refusal", message=HALTED_TEXT.format(outcome.halt))
+        more = outcome.goes_on or "\n\n".join(outcome.added) or outcome.refusal
         if more and turn.stops < MAX_STOP_REFUSALS:
             turn.stops += 1
             _add_message(agent, more)
@@ -293,14 +293,14 @@ async def _guard_prompt(
         added = list(await start_texts()) if start_texts is not None else []
     if agent.halt:
         return HALTED_TEXT.format(agent.halt)
-    passed = await run_guards(agent, guarded)
-    if passed.refusal:
-        return f"the prompt was refused by {passed.refusal}"
-    if passed.halt:
-        return HALTED_TEXT.format(passed.halt)
-    added += passed.added
-    if passed.guarded.text != guarded.text:
-        added.append(f"[The prompt reads, as rewritten by a guard:]\n{passed.guarded.text}")
+    outcome = await run_guards(agent, guarded)
+    if outcome.refusal:
+        return f"the prompt was refused by {outcome.refusal}"
+    if outcome.halt:
+        return HALTED_TEXT.format(outcome.halt)
+    added += outcome.added
+    if outcome.guarded.text != guarded.text:
+        added.append(f"[The prompt reads, as rewritten by a guard:]\n{outcome.guarded.text}")
     for text in added:
         _add_message(agent, text)
     return ""
