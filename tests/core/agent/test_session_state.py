@@ -9,6 +9,7 @@ from cockpit.core.agent.session_state import SessionState
 from cockpit.core.session.options import RunOptions
 from cockpit.core.session.session import AgentSession
 from cockpit.protocol.events import ApprovalRequested, PlanChanged, SessionChanged, ToolCallFinished
+from cockpit.protocol.ops import SelectMode
 
 FETCH = call("shell", command="curl -s http://127.0.0.1:9/x")
 ADD = call("shell", command="git add a.txt")
@@ -30,30 +31,18 @@ def outcomes(driver: Driver) -> list[str]:
     return [event.result.outcome for event in driver.all(ToolCallFinished)]
 
 
-@pytest.mark.parametrize("is_remembered", [False, True])
-async def test_text_read_from_outside_is_known_after_a_resume(scripted: Path, is_remembered: bool) -> None:
+async def test_text_read_from_outside_is_known_after_a_resume(scripted: Path) -> None:
     """A remembered allow must not send anything once text from the network was read, also in a resumed
     session."""
-    options = RunOptions(
-        model="scripted:script", trust=True, allow=() if is_remembered else ("Bash(curl *)",)
-    )
-    script(scripted.parent, {"calls": [FETCH]}, {"text": "done"})
+    options = RunOptions(model="scripted:script", trust=True, allow=("Bash(curl *)",))
+    script(scripted.parent, {"calls": [FETCH]}, {"text": "done"}, {"calls": [FETCH]}, {"text": "done"})
     async with driving(scripted, options=options) as driver:
-        turn = await driver.begin("fetch it")
-        if is_remembered:
-            request = await driver.next(ApprovalRequested)
-            assert "allow_session" in request.options
-            await driver.decide(request.id, "allow_session")
-        await driver.end(turn)
+        await driver.prompt("fetch it")
         id = session_of(driver).session
         assert session_of(driver).state.has_read_outside
         assert outcomes(driver) in (["ok"], ["error"])
-    script(scripted.parent, {"calls": [FETCH]}, {"text": "done"})
     async with driving(scripted, id, options) as driver:
-        state = session_of(driver).state
-        assert (
-            state.has_read_outside and [str(rule) for rule in state.rules] == ["Bash(curl *)"] * is_remembered
-        )
+        assert session_of(driver).state.has_read_outside
         before = len(driver.seen)
         turn = await driver.begin("fetch it again")
         request = await driver.next(ApprovalRequested, before)
@@ -64,11 +53,10 @@ async def test_text_read_from_outside_is_known_after_a_resume(scripted: Path, is
 
 async def test_a_resumed_session_that_read_nothing_outside_uses_its_rules(scripted: Path) -> None:
     options = RunOptions(model="scripted:script", trust=True, allow=("Bash(curl *)",))
-    script(scripted.parent, {"text": "nothing to do"})
+    script(scripted.parent, {"text": "nothing to do"}, {"calls": [FETCH]}, {"text": "done"})
     async with driving(scripted, options=options) as driver:
         await driver.prompt("wait")
         id = session_of(driver).session
-    script(scripted.parent, {"calls": [FETCH]}, {"text": "done"})
     async with driving(scripted, id, options) as driver:
         await driver.prompt("fetch it")
         assert not driver.all(ApprovalRequested) and session_of(driver).state.has_read_outside
@@ -81,7 +69,7 @@ async def test_stored_events_hold_the_whole_state_of_a_session(scripted: Path) -
         turn = await driver.begin("go")
         await driver.decide((await driver.next(ApprovalRequested)).id, "allow_session")
         await driver.end(turn)
-        await driver.invoke("plan")
+        await driver.channel.submit(SelectMode("select", "tui", "plan"))
         await driver.next(PlanChanged)
         session = session_of(driver)
         session.state.announce()
