@@ -137,8 +137,7 @@ def test_g11_a_childs_rights_are_a_subset_of_its_parents(
     opened: tuple[asyncio.Runner, AgentSession], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runner, session = opened
-    host = session.host
-    monkeypatch.setitem(host.settings.values["agents"], "depth", DEPTH)
+    monkeypatch.setitem(session.services.settings.values["agents"], "depth", DEPTH)
     every = {tool.name: tool for tool in session.main.toolbox.tools()}
 
     @settings(
@@ -165,16 +164,16 @@ def test_g11_a_childs_rights_are_a_subset_of_its_parents(
         call: tuple[str, tuple[str, ...], str],
         verdict: Verdict,
     ) -> None:
-        host.mode, host.session_rules = mode, kept
+        session.state.mode, session.state.rules = mode, kept
         name, line, path = call
         tool = every[name]
-        shown = preview(tool, line, f"{host.root}/{path}")
+        shown = preview(tool, line, f"{session.services.root}/{path}")
         agents = [session.main]
         for depth, role in enumerate(chain):
             agents.append(create_child(agents[-1], f"{agents[-1].path}/{depth}", role, background=background))
         for now in (mode, later):
             # The session's mode may change while they run: what was opened planning goes on so.
-            host.mode = now
+            session.state.mode = now
             levels = [runner.run(level(one, tool, shown, verdict)) for one in agents]
             for above, below in pairwise(levels):
                 assert LEVELS.index(below) >= LEVELS.index(above), (levels, chain, call)
@@ -182,7 +181,7 @@ def test_g11_a_childs_rights_are_a_subset_of_its_parents(
             _is_within(parent, child, mode)
 
     holds()
-    host.mode, host.session_rules = "ask", []
+    session.state.mode, session.state.rules = "ask", []
 
 
 def _is_within(parent: Agent, child: Agent, mode: Mode) -> None:
@@ -242,15 +241,15 @@ async def test_a_list_of_agents_bounds_who_may_be_opened(
 ) -> None:
     async with driving(scripted, options=RunOptions(model="scripted:script")) as driver:
         session = driver.channel
-        assert isinstance(session, AgentSession) and session.host.crew is not None
-        monkeypatch.setitem(session.host.settings.values["agents"], "depth", DEPTH)
+        assert isinstance(session, AgentSession)
+        monkeypatch.setitem(session.services.settings.values["agents"], "depth", DEPTH)
         child = create_child(session.main, "main/r-1", Role("r", "", "", tools=("Task(explore)", "Read")))
-        agents = AgentOpener(child, session.host.crew)
+        agents = AgentOpener(child, session.pool)
         assert [one.name for one in agents.roles()] == ["explore"]
         with pytest.raises(CockpitError, match="may open only explore"):
             await agents.open("implement", "go")
         opened = await agents.open("Explore", "look")
-        grandchild = session.host.crew.find(opened.id).agent
+        grandchild = session.pool.find(opened.id).agent
         assert grandchild is not None and {one.name for one in grandchild.toolbox.tools()} == {
             "read",
             "read_result",
@@ -266,7 +265,7 @@ async def test_a_subagent_proposes_no_plan_and_changes_no_mode(scripted: Path) -
             await plan_mode.propose_plan(child, "c", PlanChanged("go", "pending"))
         with pytest.raises(PlanRefused, match="subagent"):
             plan_mode.enter_plan_mode(child, "")
-        assert session.host.plan.state == "planning"
+        assert session.state.plan.state == "planning"
 
 
 @pytest.mark.parametrize("how", [{"runner": "elsewhere"}, {"isolation": "worktree"}])

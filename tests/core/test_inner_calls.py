@@ -97,7 +97,7 @@ async def test_an_inner_call_asks_a_person_and_a_no_comes_back_as_denied(scripte
         await driver.decide(request.id, "reject_once")
         await driver.end(turn)
         inner, outer = await _results(driver)
-    assert inner.outcome == "denied" and outer.text.startswith("denied: the person rejected")
+    assert inner.outcome == "denied" and outer.text.startswith("denied: the user rejected")
     assert not (scripted / "b.txt").exists()
 
 

@@ -212,7 +212,7 @@ async def test_it_reads_installed_packages_and_writes_none(repo: Repo) -> None:
         {"text": "tried"},
     )
     async with driving(repo.folder, options=options("auto-edit")) as driver:
-        isolation = await main_of(driver).host.workspace.processes.isolation()
+        isolation = await main_of(driver).services.home.workspace.processes.isolation()
         await opened(driver)
         found = results(driver)
     if isolation.level == "full":
@@ -224,15 +224,15 @@ async def test_it_reads_installed_packages_and_writes_none(repo: Repo) -> None:
 async def test_its_session_root_and_surroundings_are_its_worktree(repo: Repo) -> None:
     async with driving(repo.folder, options=options()) as driver:
         main = main_of(driver).main
-        main.standing = await isolate_subagent(main, "main/x-1")
+        main.folder = await isolate_subagent(main, "main/x-1")
         view = build_context(main).session
-        assert view.root == main.standing.root == str(repo.folder / ".cockpit/worktrees/x-1")
+        assert view.root == main.folder.root == str(repo.folder / ".cockpit/worktrees/x-1")
         assert view.trusted
         now = view.worktrees.now
         assert now is not None
         assert (now.branch, now.origin, now.is_own) == ("cockpit/x-1-1", str(repo.folder), True)
         said = (await collect_context(main, first_step=True)).suffix
-        assert f"Folder: {main.standing.root}" in said
+        assert f"Folder: {main.folder.root}" in said
         assert "Git branch: cockpit/x-1-1" in said
         assert f"the worktree x-1 of {repo.folder}, yours alone" in said
 
@@ -245,7 +245,7 @@ async def test_a_session_below_the_top_stands_below_the_top(repo: Repo) -> None:
 
 async def test_its_worktree_is_there_again_after_a_restart(repo: Repo) -> None:
     async with driving(repo.folder, options=options()) as driver:
-        session = main_of(driver).host.session
+        session = main_of(driver).services.session
         first = await isolate_subagent(main_of(driver).main, "main/x-1")
         repo.write("half.py", "half done\n", first.root)
     async with driving(repo.folder, session, options=options()) as driver:

@@ -50,7 +50,7 @@ def test_all_hunks_taken_give_after_and_none_leaves_nothing_to_write(before: byt
     changes = one(before, after)
     part = approvals.approval_part(changes.files[0])
     taken = approvals.review_changes(changes, tuple(row.id for row in part.hunks))
-    assert taken.changes == changes and taken.told == ""
+    assert taken.changes == changes and taken.note == ""
     none = approvals.review_changes(changes, ("another file",))
     assert none.changes.files == () and none.refused == tuple(row.id for row in part.hunks)
 
@@ -105,7 +105,7 @@ def test_an_edited_hunk_is_written_as_edited_with_the_files_line_ends() -> None:
     assert made is not None and made.startswith(b"line 1\r\nline 2\r\nmine\r\nline 7\r\n")
     assert b"line 20\r\n" in made and b"a\r\nb\r\n" in made and b"\n" not in made.replace(b"\r\n", b"")
     assert (taken.accepted, taken.refused, taken.edited) == (("a.txt#3",), ("a.txt#2",), ("a.txt#1",))
-    assert "1 of 3 written" in taken.told and "-line 20" in taken.told and "  mine" in taken.told
+    assert "1 of 3 written" in taken.note and "-line 20" in taken.note and "  mine" in taken.note
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ async def test_an_edited_hunk_is_written_as_the_person_wrote_it(scripted: Path) 
         await driver.end(turn)
     assert (scripted / "a.txt").read_text(encoding="utf-8") == AFTER.replace("line three", "line drei")
     (result,) = [one.result for one in driver.all(ToolCallFinished)]
-    assert "edited by the person, written as: a.txt line 1" in result.text and "line drei" in result.text
+    assert "edited by the user, written as: a.txt line 1" in result.text and "line drei" in result.text
 
 
 async def test_a_later_edit_that_brings_a_refused_hunk_back_is_marked(scripted: Path) -> None:

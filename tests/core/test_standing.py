@@ -111,7 +111,7 @@ async def test_a_session_works_in_the_worktree_it_enters(repo: Repo) -> None:
         assert str(folder) in where.text
         assert driver.all(FileChanged)[-1].path == "draft.txt"
         assert main_of(driver).main.root == str(folder)
-        assert main_of(driver).host.root == str(repo.folder)
+        assert main_of(driver).services.root == str(repo.folder)
     assert (folder / "draft.txt").read_text() == "another\n"
     assert repo.state() == before
 
@@ -125,7 +125,7 @@ async def test_leaving_with_work_that_is_nowhere_else_needs_a_word(repo: Repo) -
         assert "say `keep`, `merge`" in refused.text
         refused = await result_of(driver, "leave_worktree", remove=True)
         assert refused.outcome == "error"
-        assert main_of(driver).main.standing is not None
+        assert main_of(driver).main.folder.tree is not None
         left = await result_of(driver, "leave_worktree", keep=True)
         assert left.outcome == "ok"
         assert driver.all(SessionChanged)[-1].folder == ""
@@ -213,7 +213,7 @@ async def test_a_conflict_leaves_the_session_in_its_folder_and_the_work_on_its_b
         left = await result_of(driver, "leave_worktree", merge=True)
         assert left.outcome == "error"
         assert "conflicts with main in app.py" in left.text
-        assert main_of(driver).main.standing is None
+        assert main_of(driver).main.folder.tree is None
     assert repo.state() == before
     assert repo.branches() == {"main", "cockpit/fix-1"}
 
@@ -279,7 +279,7 @@ async def test_rewind_works_in_the_worktree_too(repo: Repo) -> None:
 
 async def test_a_session_is_resumed_where_it_stood(repo: Repo) -> None:
     async with driving(repo.folder, options=options()) as driver:
-        session = main_of(driver).host.session
+        session = main_of(driver).services.session
         await result_of(driver, "enter_worktree", name="fix")
         folder = main_of(driver).main.root
     async with driving(repo.folder, session, options=options()) as driver:
@@ -307,7 +307,7 @@ async def test_two_sessions_do_not_stand_in_one_worktree(repo: Repo) -> None:
         await result_of(first, "enter_worktree", name="fix")
         refused = await result_of(second, "enter_worktree", name="fix")
         assert (refused.outcome, "somebody works in" in refused.text) == ("error", True)
-        assert main_of(second).main.standing is None
+        assert main_of(second).main.folder.tree is None
 
 
 async def test_a_person_does_it_all_by_command(repo: Repo) -> None:

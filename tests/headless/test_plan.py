@@ -48,7 +48,7 @@ def test_do_with_nothing_to_do_says_so_and_ends(project: Path) -> None:
 def test_with_nobody_there_a_plan_is_denied_and_the_exit_code_says_so(project: Path) -> None:
     script(project.parent, {"calls": [PROPOSE]}, {"calls": [EDIT]}, {"text": "I would edit a.txt."})
     ended = cockpit("-p", "go", "--mode", "plan", "--model", "scripted:script", cwd=project)
-    assert ended.code == 4 and "nobody is there to approve the plan" in ended.err
+    assert ended.code == 4 and "no user is there to approve the plan" in ended.err
     assert (project / "a.txt").read_text() == "one\n" and "I would edit" in ended.out
 
 

@@ -70,7 +70,7 @@ async def resolutions(served: SharedSession) -> list[str]:
     """Who answered what was asked."""
     channel = await served.channel()
     assert isinstance(channel, AgentSession)
-    return [one.event.by for one in channel.host.log.durable() if isinstance(one.event, ApprovalResolved)]
+    return [one.event.by for one in channel.services.log.durable() if isinstance(one.event, ApprovalResolved)]
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -135,7 +135,7 @@ async def test_a_client_that_cannot_ask_gets_a_denial_that_says_so(project: Path
     async with serving(project, era, ("edit",)) as (client, served):
         result = await client.call_tool("edit", dict(EDIT))
         resolved = await resolutions(served)
-    assert result.is_error and "nobody is there to ask" in text(result)
+    assert result.is_error and "no user is there to ask" in text(result)
     assert result.meta is not None and result.meta["cockpit/outcome"] == "denied"
     # The record does not claim a person.
     assert resolved == ["nobody"]
@@ -202,7 +202,7 @@ async def test_the_servers_of_the_user_are_not_started(project: Path, home: Path
     async with serving(project, options=replace(options, connects=connects)) as (_, served):
         channel = await served.channel()
         assert isinstance(channel, AgentSession)
-        assert [row.name for row in channel.host.connections.rows()] == (["cockpit"] if connects else [])
+        assert [row.name for row in channel.services.connections.rows()] == (["cockpit"] if connects else [])
 
 
 async def test_a_rule_of_the_user_allows_without_asking(project: Path) -> None:

@@ -1,1 +1,4 @@
-"""The agent between the two doors. Knows no frontend, no wire format of a model, no built-in."""
+"""The agent core between the frontend API (`cockpit.protocol`) and the plugin API (`cockpit.plugin`).
+Sub-packages from top to bottom: session, queries, subagents, turn, calls, agent, permission, plugins,
+transcript; imports go down only. Knows no frontend, no provider's wire format and no built-in plugin.
+"""

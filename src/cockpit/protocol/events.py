@@ -155,6 +155,7 @@ class SessionChanged:
     isolation: Literal["full", "partial", "none", ""] = ""
     folder: str = ""
     branch: str = ""
+    has_read_outside: bool = False
 
 
 @dataclass(frozen=True, slots=True)

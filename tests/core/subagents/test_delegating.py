@@ -139,9 +139,9 @@ async def test_a_small_window_caps_the_body_the_report_and_the_instructions(
     role(root, "scout", "tools: Read\nmaxTurns: 60\n", "Word. " * 1_000)
     async with driving(root, options=RunOptions(model="ear:ear", trust=True)) as driver:
         session = driver.channel
-        assert isinstance(session, AgentSession) and session.host.crew is not None
+        assert isinstance(session, AgentSession)
         await driver.prompt("go")
-        agent = session.host.crew.agents()[0]
+        agent = session.pool.agents()[0]
         assert agent.body == min(8_000, int(0.3 * 16_000)) and agent.budget.limits.steps == 15
         assert agent.role is not None and len(agent.role.instructions) < 1_800
     told = results(driver)[0]
@@ -186,9 +186,9 @@ async def test_an_empty_list_means_no_tools_and_an_unknown_one_refuses_the_role(
     async with driving(scripted, options=TRUSTING) as driver:
         script(scripted.parent, {"text": "hi"})
         session = driver.channel
-        assert isinstance(session, AgentSession) and session.host.crew is not None
+        assert isinstance(session, AgentSession)
         await session.main.agents.open("bare", "look")
-        assert session.host.crew.agents()[0].toolbox.tools() == ()
+        assert session.pool.agents()[0].toolbox.tools() == ()
         with pytest.raises(CockpitError, match=r"Serch.*search"):
             await session.main.agents.open("wrong", "look")
         with pytest.raises(CockpitError, match=r"exploer.*explore"):
@@ -205,7 +205,7 @@ async def test_a_project_role_hides_the_built_in_one_of_its_name_and_of_an_alias
         assert session.main.agents.role("review").instructions.strip() == "Mine."
         assert session.main.agents.role("reviewer").instructions.strip() == "Mine."
         assert session.main.agents.role("coder").instructions.strip() == "Also mine."
-        entry = session.host.catalog.by_hook["register_roles"]["review"]
+        entry = session.services.catalog.by_hook["register_roles"]["review"]
         assert entry.layer == "project" and entry.shadows == "built-in (roles)"
     async with driving(scripted, options=RunOptions(model="scripted:script", trust=False)) as driver:
         session = driver.channel
@@ -231,8 +231,8 @@ async def test_a_child_opens_nobody_unless_settings_allow_a_deeper_level(scripte
         ]
         assert [one.outcome for one in denied] == ["denied"] and "agents.depth" in denied[0].text
         session = driver.channel
-        assert isinstance(session, AgentSession) and session.host.crew is not None
-        child = session.host.crew.agents()[0]
+        assert isinstance(session, AgentSession)
+        child = session.pool.agents()[0]
         with pytest.raises(CockpitError, match="1 deep"):
             await child.agents.open("", "more")
     settings(home, "[agents]\ndepth = 2\nlimit = 1\n")
@@ -330,10 +330,10 @@ async def test_what_it_left_running_in_the_background_ends_with_it(scripted: Pat
         )
         session = driver.channel
         assert isinstance(session, AgentSession)
-        [job] = session.host.workspace.processes.jobs()
+        [job] = session.services.home.workspace.processes.jobs()
         assert job.running
         await session.main.agents.find("general-1").cancel()
-        [job] = session.host.workspace.processes.jobs()
+        [job] = session.services.home.workspace.processes.jobs()
         assert not job.running
 
 
@@ -368,8 +368,8 @@ async def test_steering_one_reaches_its_next_step_and_an_ended_one_goes_on(scrip
     async with driving(scripted) as driver:
         await driver.prompt("go")
         session = driver.channel
-        assert isinstance(session, AgentSession) and session.host.crew is not None
-        member = session.host.crew.find("general-1")
+        assert isinstance(session, AgentSession)
+        member = session.pool.find("general-1")
         assert member.agent is not None
         await session.main.agents.find("general-1").send("to the left")
         (scripted.parent / "go").touch()

@@ -130,7 +130,7 @@ async def test_one_that_somebody_waited_for_is_not_taken_up_and_says_why(scripte
         live = driver.channel
         assert isinstance(live, AgentSession)
         [state] = live.main.agents.all()
-        assert state.phase == "cancelled" and "who waited for it has ended too" in state.report
+        assert state.phase == "cancelled" and "the agent that waited for it has ended too" in state.report
         await driver.prompt("go on")
     texts = [
         one.message.text for one in driver.all(MessageFinished) if isinstance(one.message, AssistantMessage)

@@ -1,8 +1,7 @@
-"""Runs the guards of one point in their order. No guard loosens anything.
+"""Runs guards. No guard loosens a verdict.
 
-The points of guards that lie beside the turns: a session begins and ends, a person is notified.
-
-Knows no turn: what guards add at the beginning waits until the next one takes it.
+`run_guards` runs those of one point in order. `SessionGuards` runs those of points outside of turns: the
+start and end of a session, and notifications to the user.
 """
 
 import asyncio
@@ -46,7 +45,7 @@ MAX_SHOWN_ARGUMENTS = 400
 
 @dataclass(frozen=True, slots=True)
 class GuardOutcome:
-    """What the guards of a point made of it: `asks`, `refusal` and `halt` are reasons, empty for none."""
+    """What the guards of a point decided. `asks`, `refusal` and `halt` are reasons, empty for none."""
 
     guarded: Guarded
     added: tuple[str, ...] = ()
@@ -68,38 +67,37 @@ class _GuardRun:
 
 
 def has_guards(agent: Agent, point: Point) -> bool:
-    """Whether anybody looks at this point."""
-    return any(guard.point == point for guard in agent.host.catalog.all(Guard))
+    """Whether any guard is registered for this point."""
+    return any(guard.point == point for guard in agent.services.catalog.all(Guard))
 
 
 async def run_guards(
     agent: Agent, guarded: Guarded, guards: tuple[Guard, ...] | None = None, call: str = ""
 ) -> GuardOutcome:
-    """Put `guarded` before every guard of its point (or before `guards`). A guard that halts ends the
-    turn of `agent`."""
-    host = agent.host
-    everybody = host.catalog.all(Guard) if guards is None else guards
-    asked = tuple(guard for guard in everybody if guard.point == guarded.point)
-    if not asked:
+    """Run every guard of the point (or `guards`). A guard that halts ends the turn of `agent`."""
+    services = agent.services
+    registered = services.catalog.all(Guard) if guards is None else guards
+    selected = tuple(guard for guard in registered if guard.point == guarded.point)
+    if not selected:
         return GuardOutcome(guarded)
     role = agent.role.name if agent.role is not None else ""
-    guarded = replace(guarded, role=role, transcript=f"{host.state}.jsonl")
+    guarded = replace(guarded, role=role, transcript=f"{services.storage}.jsonl")
 
     def warn(text: str) -> None:
-        host.log.emit(Warned(text), agent.path, call)
+        services.log.emit(Warned(text), agent.path, call)
 
     def context(guard: Guard) -> Context:
-        return build_context(agent, host.catalog.owner(Guard, guard.name))
+        return build_context(agent, services.catalog.owner(Guard, guard.name))
 
-    passed = await run_guard_list(asked, guarded, context, warn)
-    agent.halt = agent.halt or passed.halt
-    return passed
+    outcome = await run_guard_list(selected, guarded, context, warn)
+    agent.halt = agent.halt or outcome.halt
+    return outcome
 
 
 async def run_guard_list(
     guards: tuple[Guard, ...], guarded: Guarded, context: Callable[[Guard], Context], warn: Warn
 ) -> GuardOutcome:
-    """Ask every one of `guards`, each (or each group) with what the one before made of it."""
+    """Run `guards` one after another, or group by group; each sees what the one before changed."""
     passage = _GuardRun(guarded, warn)
     for together in _group_guards(guards):
         asking = (_run_guard(guard, passage.guarded, context(guard), warn) for guard in together)
@@ -120,14 +118,14 @@ async def run_guard_list(
 
 
 def _group_guards(guards: tuple[Guard, ...]) -> Iterator[list[Guard]]:
-    """Those that are asked at the same time; a group stands where its first one stands."""
-    told: set[str] = set()
+    """Guards that run at the same time. A group runs where its first guard is."""
+    groups: set[str] = set()
     for guard in guards:
         if not guard.group:
             yield [guard]
-        elif guard.group not in told:
-            told.add(guard.group)
-            yield [one for one in guards if one.group == guard.group]
+        elif guard.group not in groups:
+            groups.add(guard.group)
+            yield [member for member in guards if member.group == guard.group]
 
 
 async def _run_guard(guard: Guard, guarded: Guarded, context: Context, warn: Warn) -> Rulings:
@@ -138,7 +136,7 @@ async def _run_guard(guard: Guard, guarded: Guarded, context: Context, warn: War
         return ruled if isinstance(ruled, tuple) else (ruled,)
     except TimeoutError:
         fault = f"the guard {guard.name} did not answer within {guard.timeout_s:g} s"
-    # Foreign code: a guard that raises (also `sys.exit`) must not end the turn.
+    # Plugin code: a guard that raises (also `sys.exit`) must not end the turn.
     except (Exception, SystemExit) as error:
         fault = f"the guard {guard.name} failed: {type(error).__name__}: {error}"
     warn(fault)
@@ -146,7 +144,7 @@ async def _run_guard(guard: Guard, guarded: Guarded, context: Context, warn: War
 
 
 def _ruling_on_failure(point: Point, fault: str) -> Ruling:
-    """A check that failed has not agreed, where agreement is what was asked."""
+    """A guard that failed has not agreed: before a call the user is asked."""
     return Ask(fault) if point == "tool_call" else Pass()
 
 
@@ -171,7 +169,8 @@ def _apply_ruling(ruling: Ruling, guard: Guard, passage: _GuardRun) -> None:
 
 
 def _apply_rewrite(text: str, arguments: Mapping[str, Json] | None, guard: Guard, passage: _GuardRun) -> None:
-    """Another text or other arguments. At `permission` a person is asked about the call as it stands."""
+    """Apply another text or other arguments. At `permission` the user is asked about the call as it
+    is now."""
     call = passage.guarded.call
     if call is not None and arguments is not None and passage.guarded.point == "tool_call":
         if call.arguments != arguments:
@@ -183,13 +182,14 @@ def _apply_rewrite(text: str, arguments: Mapping[str, Json] | None, guard: Guard
     passage.guarded = replace(passage.guarded, text=text or passage.guarded.text, call=call)
 
 
-# Nobody waits longer for a session to end, whatever its guards ask for.
+# The end of a session never waits longer for its guards.
 SESSION_END_SECONDS = 60.0
 
 
 @dataclass(slots=True)
 class SessionGuards:
-    """The occasions of one session. `idle_seconds` after a turn a person is told that they are waited for."""
+    """The guards of one session outside of its turns. The user is notified `idle_seconds` after a
+    turn ended."""
 
     main: Agent
     idle_seconds: float = 60.0
@@ -200,9 +200,9 @@ class SessionGuards:
     _idling: asyncio.TimerHandle | None = None
 
     def begin(self, source: str) -> None:
-        """The session begins, or goes on (`resume`). Asked again after a reload, those guards are told
-        that are new."""
-        everybody = self.main.host.catalog.all(Guard)
+        """Run the guards of the start (or the `resume`) of the session. After a reload only new
+        guards run."""
+        everybody = self.main.services.catalog.all(Guard)
         fresh = tuple(
             one for one in everybody if one.point == "session_start" and one.name not in self._begun
         )
@@ -211,25 +211,25 @@ class SessionGuards:
         self._begun |= {one.name for one in fresh}
         self._beginning = asyncio.create_task(self._begin(source, fresh, self._beginning))
 
-    async def begun(self) -> tuple[str, ...]:
-        """What the guards of the beginning add, each text once. Waits for them."""
+    async def start_texts(self) -> tuple[str, ...]:
+        """Wait for the guards of the start and return what they add, each text once."""
         if self._beginning is not None:
             await asyncio.shield(self._beginning)
         added, self._added = tuple(self._added), []
         return added
 
     def see(self, envelope: Envelope) -> None:
-        """Notify of what a person has to answer, and of a turn that ended long ago."""
+        """Notify the user of requests to answer, and of a turn that ended a while ago."""
         event = envelope.event
         if envelope.agent == "main" and isinstance(event, TurnStarted | TurnFinished):
             self._is_idle(isinstance(event, TurnFinished))
         if not isinstance(event, ApprovalRequested | QuestionAsked):
             return
-        if self.main.host.approvals.someone and has_guards(self.main, "notification"):
+        if self.main.services.approvals.can_ask and has_guards(self.main, "notification"):
             self._tell(self._notify(*_notification(event)))
 
     async def end(self, reason: str) -> None:
-        """The session ends: what still runs here is over, then the guards are told."""
+        """End what still runs here, then run the guards of the end."""
         self._is_idle(False)
         running = {*self._telling, *((self._beginning,) if self._beginning else ())}
         for task in running:
@@ -245,7 +245,7 @@ class SessionGuards:
     ) -> None:
         if before is not None:
             await before
-        guarded = Guarded("session_start", facts={"source": source, "model": self.main.host.model})
+        guarded = Guarded("session_start", facts={"source": source, "model": self.main.state.model})
         passed = await run_guards(self.main, guarded, fresh)
         self._added += passed.added
 
@@ -259,7 +259,7 @@ class SessionGuards:
         if self._idling is not None:
             self._idling.cancel()
             self._idling = None
-        if idle and self.main.host.approvals.someone and has_guards(self.main, "notification"):
+        if idle and self.main.services.approvals.can_ask and has_guards(self.main, "notification"):
             loop = asyncio.get_running_loop()
             self._idling = loop.call_later(self.idle_seconds, self._waits)
 

@@ -1,5 +1,5 @@
-"""What a rule forbids to read, no tool reads by a side door: a workspace and a navigator that leave the lines
-of such files out (docs/adr/0016). Names stay: that a file is there is no secret.
+"""Hides the content of files that a rule forbids to read (docs/adr/0016): wraps the workspace and the
+navigator of a tool, so that no tool reads them indirectly. File names stay visible.
 """
 
 from collections.abc import AsyncIterator, Callable
@@ -27,12 +27,14 @@ HidingRule = Callable[[str], str]
 
 
 def hiding_rule(rules: tuple[PermissionRule, ...], root: str) -> HidingRule | None:
-    """Which rule hides a real path ("" for none), or None where no rule hides anything. A rule without a
-    pattern forbids a tool, not a file."""
+    """A function that returns the rule hiding a real path (empty for none), or None when no rule hides
+    anything. A rule without a pattern forbids a tool, not a file."""
     denied = tuple(
-        one
-        for one in rules
-        if one.level == "deny" and one.tool.lower() in READ_TOOL_NAMES and one.pattern not in ("", "*", "**")
+        rule
+        for rule in rules
+        if rule.level == "deny"
+        and rule.tool.lower() in READ_TOOL_NAMES
+        and rule.pattern not in ("", "*", "**")
     )
     if not denied:
         return None
@@ -44,7 +46,7 @@ def hiding_rule(rules: tuple[PermissionRule, ...], root: str) -> HidingRule | No
 
 
 def hide_files(context: Context, hidden: HidingRule | None) -> Context:
-    """`context` whose workspace and navigator give no lines of what is hidden."""
+    """`context` with a workspace and a navigator that return no lines of hidden files."""
     if hidden is None:
         return context
     workspace = FilteredWorkspace(context.workspace, hidden)
@@ -75,7 +77,7 @@ class FilteredWorkspace:
     def resolve(self, path: str, access: Literal["read", "write"]) -> str:
         real = self._inner.resolve(path, access)
         if access == "read" and (rule := self._hidden(real)):
-            raise PathRefused(f"{path} is not to be read: the rule {rule} denies it", "go on without it")
+            raise PathRefused(f"{path} must not be read: the rule {rule} denies it", "continue without it")
         return real
 
     def is_inside(self, path: str) -> bool:
@@ -89,7 +91,7 @@ class FilteredWorkspace:
 
 
 class FilteredFiles:
-    """The files of a workspace in which some cannot be read."""
+    """The files of a workspace, some of which cannot be read."""
 
     def __init__(self, inner: Files, workspace: FilteredWorkspace) -> None:
         self._inner = inner
@@ -110,7 +112,7 @@ class FilteredFiles:
 
 
 class FilteredNavigator:
-    """A navigator whose rows have no text where their file is hidden; all else is the inner one's."""
+    """A navigator whose rows have no text when their file is hidden; everything else is delegated."""
 
     def __init__(self, inner: Navigator, workspace: FilteredWorkspace) -> None:
         self._inner = inner
@@ -139,10 +141,10 @@ class FilteredNavigator:
 
     async def problems(self, paths: tuple[str, ...] = (), patience: float = 1.0) -> ProblemRows:
         rows = await self._inner.problems(paths, patience)
-        return replace(rows, rows=tuple(one for one in rows.rows if self._shows(one.path)))
+        return replace(rows, rows=tuple(row for row in rows.rows if self._shows(row.path)))
 
     def _without(self, rows: SymbolRows) -> SymbolRows:
-        return replace(rows, rows=tuple(self._row(one) for one in rows.rows))
+        return replace(rows, rows=tuple(self._row(row) for row in rows.rows))
 
     def _row(self, row: SymbolRow) -> SymbolRow:
         return row if self._shows(row.path) else replace(row, text="")

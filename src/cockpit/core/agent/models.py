@@ -1,8 +1,8 @@
-"""Which model answers: names and tiers, readiness, the fallback list, the circuit breaker.
+"""Chooses a model and sends it one request.
 
-One model request: streamed, retried, handed to the fallback, and ended as one whole message.
-
-Knows no wire format. A stream that was cut is an error; no call of it is ever run.
+Choosing: names and tiers, readiness, the fallback list and the circuit breaker. A request is streamed,
+retried, passed to the next fallback, and ends as one whole message. An interrupted stream is an error, and
+none of its calls runs.
 """
 
 import asyncio
@@ -46,12 +46,12 @@ COUNTED_FAULTS: frozenset[Fault] = frozenset(
 
 
 class ModelUnknown(CockpitError):
-    """No provider or no model of that name."""
+    """No provider or model has that name."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """A model that can be asked."""
+    """A model of a provider."""
 
     provider: Model
     id: str
@@ -67,10 +67,8 @@ class ModelChoice:
 
 @dataclass(slots=True)
 class CircuitBreaker:
-    """Stops asking a model that fails: 3 failures in 60 s rest it for 30 s, then one request probes.
-
-    A refused key rests it until the keys change (`forgive`). One for all sessions of a deck.
-    """
+    """Stops asking a model that fails: after 3 failures in 60 s it rests for 30 s, then one request probes
+    it. A refused key rests it until keys change (`forgive`). Shared by all sessions of a deck."""
 
     clock: Callable[[], float] = time.monotonic
     _failures: dict[str, list[float]] = field(default_factory=dict)
@@ -78,7 +76,7 @@ class CircuitBreaker:
     _refused: dict[str, str] = field(default_factory=dict)
 
     def resting(self, name: str) -> str:
-        """Why `name` is not to be asked now, or empty."""
+        """Why `name` must not be asked now, or an empty string."""
         if name in self._refused:
             return self._refused[name]
         opened = self._opened.get(name)
@@ -87,7 +85,7 @@ class CircuitBreaker:
         left = REST_SECONDS - (self.clock() - opened)
         if left > 0:
             return f"{name} failed {MAX_FAILURES} times; it rests for {left:.0f} s more"
-        # The probe: until it is answered, others wait on.
+        # The probe: until it is answered, other requests keep waiting.
         self._opened[name] = self.clock()
         self._failures[name] = self._failures.get(name, [])[-(MAX_FAILURES - 1) :]
         return ""
@@ -109,16 +107,14 @@ class CircuitBreaker:
             table.pop(name, None)
 
     def forgive(self) -> None:
-        """Keys or models were changed: every refusal is worth another try."""
+        """Keys or models have changed: try every refused model again."""
         self._refused.clear()
         self._opened.clear()
 
 
 def choose_model(catalog: PluginCatalog, settings: EffectiveSettings, name: str) -> ModelChoice:
-    """The model that `name` means: `provider:model`, `provider`, a tier, or "" for the default.
-
-    Raises `ModelUnknown`.
-    """
+    """The model `name` means: `provider:model`, `provider`, a tier, or empty for the default. Raises
+    `ModelUnknown`."""
     if name in TIERS or not name:
         tiers = settings.table("models.tiers")
         meant = str(tiers.get(name or "default") or settings.text("models.default"))
@@ -138,7 +134,7 @@ def choose_model(catalog: PluginCatalog, settings: EffectiveSettings, name: str)
 
 
 def first_ready_model(catalog: PluginCatalog) -> ModelChoice:
-    """The first provider that has its key; the offline model when none has."""
+    """The first provider that has its key, or the offline model."""
     for provider in catalog.all(Model):
         if provider.local or provider.name in (OFFLINE_MODEL, "scripted") or not provider.default:
             continue
@@ -153,7 +149,7 @@ def first_ready_model(catalog: PluginCatalog) -> ModelChoice:
 def model_candidates(
     catalog: PluginCatalog, settings: EffectiveSettings, name: str
 ) -> tuple[ModelChoice, ...]:
-    """The model that `name` means and then its fallbacks, each once."""
+    """The model `name` means, followed by its fallbacks without repetition."""
     first = choose_model(catalog, settings, name)
     found = [first]
     for other in settings.words("models.fallback"):
@@ -165,7 +161,7 @@ def model_candidates(
 
 MAX_ATTEMPTS = 4
 MAX_RETRY_WAIT = 60.0
-# A turn on the loop longer than this would be felt in the echo of a key.
+# Blocking the event loop for longer would delay the echo of keys noticeably.
 LOOP_SLICE_SECONDS = 0.008
 DRAFT_SECONDS = 0.25
 CUT_OFF_NOTE = (
@@ -174,7 +170,7 @@ CUT_OFF_NOTE = (
 
 
 class AnswerSink(Protocol):
-    """Who is told of an answer while it grows: the session's log, or nobody."""
+    """Receives an answer while it grows: the session's log, or nothing."""
 
     def emit(self, event: Event, agent: str = "main", call: str = "") -> object: ...
     def draft(self, draft: AnswerDraft) -> None: ...
@@ -182,7 +178,7 @@ class AnswerSink(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RequestContext:
-    """What a step needs besides its request."""
+    """What a request needs besides its content."""
 
     log: AnswerSink
     agent: str
@@ -193,7 +189,7 @@ class RequestContext:
 
 @dataclass(slots=True)
 class _GrowingAnswer:
-    """An answer as it grows."""
+    """An answer while it is streamed."""
 
     id: str
     text: list[str] = field(default_factory=list)
@@ -206,7 +202,7 @@ class _GrowingAnswer:
 async def request_answer(
     choices: tuple[ModelChoice, ...], build: Callable[[ModelChoice], ModelRequest], streaming: RequestContext
 ) -> AssistantMessage:
-    """The answer of the first choice that gives one. Raises `ModelFailed` when none does."""
+    """The answer of the first model that gives one. Raises `ModelFailed` when none does."""
     failure: ModelFailed | None = None
     for choice in choices:
         if resting := streaming.breaker.resting(choice.name):
@@ -313,7 +309,7 @@ def _apply_delta(delta: Delta, answer: _GrowingAnswer, streaming: RequestContext
 
 
 def _write_draft(answer: _GrowingAnswer, streaming: RequestContext) -> None:
-    """Write what came since the last draft, so that a crash loses a quarter of a second."""
+    """Write what arrived since the last draft, so that a crash loses at most a quarter of a second."""
     texts, thoughts = answer.drafted
     answer.drafted = len(answer.text), len(answer.thoughts)
     text, thought = "".join(answer.text[texts:]), "".join(answer.thoughts[thoughts:])
@@ -341,7 +337,7 @@ def _finish_answer(answer: _GrowingAnswer, choice: ModelChoice) -> AssistantMess
 
 
 def _build_call(pieces: list[str], taken: set[str], message: str) -> ToolCall:
-    """A call out of its pieces. A missing or repeated id is replaced by one of our own."""
+    """Build a call from its pieces. A missing or repeated id is replaced."""
     id, name, raw = pieces
     if not id or id in taken:
         id = f"{id or 'call'}-{message}-{len(taken)}"
@@ -360,7 +356,7 @@ def _build_call(pieces: list[str], taken: set[str], message: str) -> ToolCall:
 
 
 def _decode_twice(text: str) -> object:
-    """Arguments that were encoded twice, as some servers do."""
+    """Decode arguments that some servers encode twice."""
     try:
         return json.loads(text)
     except ValueError:

@@ -1,6 +1,5 @@
-"""The background processes that a subagent starts: known as its own, so that they end when it is stopped.
-
-What a plugin's function is given of the running session: the contracts, bound to one agent.
+"""The `Context` that plugin functions get: workspace, navigator, session, subagents and models of one agent.
+Background processes that a subagent starts are tracked, so that they end with it.
 """
 
 import hashlib
@@ -16,8 +15,8 @@ from cockpit.core.agent.agent import Agent
 from cockpit.core.agent.hidden_files import hide_files, hiding_rule
 from cockpit.core.agent.models import ModelChoice, RequestContext, model_candidates, request_answer
 from cockpit.core.agent.worktrees import AgentWorktrees, relocate_event
+from cockpit.core.transcript.log import new_id
 from cockpit.core.transcript.transcript import AnswerDraft
-from cockpit.errors import CockpitError
 from cockpit.plugin.context import (
     Context,
     FormAnswer,
@@ -37,12 +36,12 @@ from cockpit.plugin.values import Skill
 from cockpit.plugin.workspace import Launch, Worktrees
 from cockpit.protocol.events import Event, FormField, PlanChanged, QuestionAsked
 from cockpit.protocol.messages import Json, Mode, ToolResult, Usage
-from cockpit.protocol.queries import Query, Refused, Reply
+from cockpit.protocol.queries import Query, Reply
 from cockpit.settings.file_io import write_atomically
 
 
 class TrackedProcesses:
-    """The processes of a workspace; what is started in the background is noted in `jobs`."""
+    """The processes of a workspace; background jobs are recorded in `jobs`."""
 
     def __init__(self, inner: Processes, jobs: list[str]) -> None:
         self._inner = inner
@@ -63,7 +62,7 @@ class TrackedProcesses:
 
 
 class TrackedWorkspace:
-    """A workspace with `OwnProcesses`; all else is the inner one's."""
+    """A workspace with `TrackedProcesses`; everything else is delegated."""
 
     def __init__(self, inner: Workspace, jobs: list[str]) -> None:
         self._inner = inner
@@ -74,14 +73,14 @@ class TrackedWorkspace:
 
 
 def track_jobs(agent: Agent, workspace: Workspace) -> Workspace:
-    """The workspace of `agent`, whose jobs are noted when it is a subagent."""
+    """The workspace of `agent`; a subagent's background jobs are recorded."""
     if not agent.depth:
         return workspace
     return cast("Workspace", TrackedWorkspace(workspace, agent.jobs))
 
 
 async def end_jobs(agent: Agent) -> None:
-    """End what `agent` has left running."""
+    """End the background jobs of `agent`."""
     processes = agent.workspace.processes
     running = {one.id for one in processes.jobs() if one.running}
     while agent.jobs:
@@ -91,19 +90,20 @@ async def end_jobs(agent: Agent) -> None:
 
 
 def build_context(agent: Agent, plugin: str = "", running: RunningCall | None = None) -> Context:
-    """The context of a function of `plugin` that works for `agent`: what rules deny to read, it cannot."""
-    host = agent.host
+    """The context of a function of `plugin` that works for `agent`. Files that rules deny to read are hidden
+    in it."""
+    services = agent.services
     session: SessionView = AgentSessionView(agent, running.call.id if running else "", plugin)
     models: Models = BudgetedModels(agent)
-    table = cast("dict[str, Json]", host.settings.table(f"plugins.{plugin}"))
+    table = cast("dict[str, Json]", services.settings.table(f"plugins.{plugin}"))
     workspace = track_jobs(agent, agent.workspace)
     context = Context(workspace, agent.navigator, session, agent.agents, models, table, running)
-    context = replace(context, connections=host.connections)
+    context = replace(context, connections=services.connections)
     return hide_files(context, hiding_rule(agent.all_rules(), agent.root))
 
 
 class AgentSessionView:
-    """The session as a plugin sees it."""
+    """The session as plugins see it."""
 
     def __init__(self, agent: Agent, call: str, plugin: str) -> None:
         self._agent = agent
@@ -112,7 +112,7 @@ class AgentSessionView:
 
     @property
     def id(self) -> str:
-        return self._agent.host.session
+        return self._agent.services.session
 
     @property
     def root(self) -> str:
@@ -128,11 +128,11 @@ class AgentSessionView:
 
     @property
     def trusted(self) -> bool:
-        return self._agent.host.trusted
+        return self._agent.state.trusted
 
     @property
     def results(self) -> Results:
-        return self._agent.host.results
+        return self._agent.services.results
 
     @property
     def toolbox(self) -> ToolboxView:
@@ -147,66 +147,65 @@ class AgentSessionView:
         return AgentWorktrees(self._agent)
 
     def store(self, scope: Literal["user", "project", "session"]) -> Store:
-        host = self._agent.host
+        services = self._agent.services
         match scope:
             case "user":
                 folder = paths.state() / "plugins" / self._plugin / "user"
             case "project":
-                digest = hashlib.sha256(host.root.encode("utf-8", "replace")).hexdigest()[:16]
+                digest = hashlib.sha256(services.root.encode("utf-8", "replace")).hexdigest()[:16]
                 folder = paths.state() / "plugins" / self._plugin / digest
             case "session":
-                folder = Path(host.state) / "plugins" / self._plugin
+                folder = Path(services.storage) / "plugins" / self._plugin
         return JsonStore(folder)
 
     def emit(self, event: Event) -> None:
-        self._agent.host.log.emit(relocate_event(self._agent, event), self._agent.path, self._call)
+        self._agent.services.log.emit(relocate_event(self._agent, event), self._agent.path, self._call)
 
     def export(self, variables: Mapping[str, str]) -> None:
-        self._agent.host.variables.update(variables)
+        self._agent.state.export(variables)
 
     async def ask_user(self, question: str, options: tuple[str, ...] = ()) -> str:
-        # Beside a call it is not the model that asks.
+        # Outside of a call it is the plugin that asks, not the model.
         source = "" if self._call else self._plugin
-        approvals, asked = self._agent.host.approvals, QuestionAsked("", question, options, source=source)
-        return (await approvals.question(asked, self._agent.path, self._call)).text
+        approvals, request = (
+            self._agent.services.approvals,
+            QuestionAsked("", question, options, source=source),
+        )
+        return (await approvals.ask_question(request, self._agent.path, self._call)).text
 
     async def ask_form(
         self, question: str, fields: tuple[FormField, ...] = (), *, source: str = "", url: str = ""
     ) -> FormAnswer:
-        approvals = self._agent.host.approvals
-        asked = QuestionAsked("", question, fields=fields, url=url, source=source)
-        answer = await approvals.question(asked, self._agent.path, self._call)
+        approvals = self._agent.services.approvals
+        request = QuestionAsked("", question, fields=fields, url=url, source=source)
+        answer = await approvals.ask_question(request, self._agent.path, self._call)
         return FormAnswer(answer.action, answer.values if answer.action == "accept" else {})
 
     async def call_tool(self, name: str, arguments: Mapping[str, Json]) -> ToolResult:
-        call = self._agent.host.call_tool
-        if call is None:
-            raise CockpitError("this session runs no tools for plugins")
-        return await call(self._agent, name, arguments, self._call)
+        return await self._agent.services.call_tool(self._agent, name, arguments, self._call)
 
     def skills(self) -> tuple[Skill, ...]:
-        return tuple(sorted(self._agent.host.catalog.all(Skill), key=lambda one: one.name))
+        return tuple(sorted(self._agent.services.catalog.all(Skill), key=lambda skill: skill.name))
 
     async def ask(self, query: Query) -> Reply:
-        answer = self._agent.host.answer
-        return Refused("this session answers no queries") if answer is None else await answer(query)
+        return await self._agent.services.answer_query(query)
 
 
 class AgentPlans:
-    """Plan mode as one agent's tools may touch it."""
+    """Plan mode for the tools of one agent."""
 
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
 
     @property
     def now(self) -> PlanChanged:
-        return self._agent.host.plan
+        return self._agent.state.plan
 
     def past(self) -> tuple[PlanChanged, ...]:
-        return plan_mode.decided_plans(self._agent.host)
+        return plan_mode.decided_plans(self._agent)
 
     def enter(self, reason: str) -> None:
-        plan_mode.enter_plan_mode(self._agent, reason)
+        plan_mode.enter_plan_mode(self._agent)
 
     async def propose(self, plan: PlanChanged, call: str) -> PlanApproved:
         return await plan_mode.propose_plan(self._agent, call, plan)
@@ -219,7 +218,7 @@ class AgentPlans:
 
 
 class JsonStore:
-    """Documents of one plugin, one file each, written whole or not at all."""
+    """Documents of one plugin, one file each, written atomically."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -240,7 +239,7 @@ class JsonStore:
 
 
 class BudgetedModels:
-    """Asking a model for a plugin, on the budget of the agent it works for."""
+    """Model requests of plugins, on the budget of the agent they work for."""
 
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
@@ -248,10 +247,10 @@ class BudgetedModels:
     async def complete(
         self, tier: Literal["fast", "default", "medium", "strong"], request: ModelRequest
     ) -> Completed:
-        agent, host = self._agent, self._agent.host
+        agent, services, state = self._agent, self._agent.services, self._agent.state
         agent.budget.check()
         name = "" if tier == "default" else tier
-        choices = model_candidates(host.catalog, host.settings, name or agent.model or host.model)
+        choices = model_candidates(services.catalog, services.settings, name or agent.model or state.model)
         spent: list[Usage] = []
 
         def spend(usage: Usage) -> None:
@@ -259,19 +258,19 @@ class BudgetedModels:
             agent.spend(usage)
 
         def build(choice: ModelChoice) -> ModelRequest:
-            return replace(request, model=choice.id, root=host.root)
+            return replace(request, model=choice.id, root=services.root)
 
         quiet = NullLog()
-        streaming = RequestContext(quiet, agent.path, host.breaker, spend, host.new_id)
+        streaming = RequestContext(quiet, agent.path, services.breaker, spend, new_id)
         message = await request_answer(choices, build, streaming)
         return Completed(message.text, sum(spent, Usage()), message.model)
 
 
 class NullLog:
-    """A log for answers that are no part of the conversation."""
+    """A log for answers that are not part of the conversation."""
 
     def emit(self, event: Event, agent: str = "main", call: str = "") -> object:
-        """Nobody is told."""
+        """Discard the event."""
 
     def draft(self, draft: AnswerDraft) -> None:
-        """Nothing is kept."""
+        """Discard the draft."""

@@ -1,8 +1,5 @@
-"""What a turn may spend, as one object that children share. Counts; decides nothing else.
-
-Notices a model that runs in circles: the same call three times, or looking without doing.
-
-Says so in a result; decides nothing about permission.
+"""What bounds a turn: its budget, shared with subagents, and the loop guard against repeated calls. Neither
+decides about permission.
 """
 
 import json
@@ -18,7 +15,7 @@ from cockpit.protocol.messages import Limit, Usage
 
 
 class LimitReached(CockpitError):
-    """A limit of the budget is spent; `limit` says which."""
+    """A limit of the budget is used up; `limit` says which."""
 
     def __init__(self, limit: Limit, message: str) -> None:
         super().__init__(message)
@@ -27,10 +24,8 @@ class LimitReached(CockpitError):
 
 @dataclass(frozen=True, slots=True)
 class TurnLimits:
-    """None is no limit. `seconds` of wall time, `tokens` in and out together, `money` in US dollars.
-
-    `stop_file`: the turn ends when a file is there.
-    """
+    """The limits of a turn; None means no limit. `seconds` is wall time, `tokens` input and output together,
+    `money` US dollars. The turn ends when the file `stop_file` exists."""
 
     steps: int | None = 200
     tool_calls: int | None = None
@@ -42,7 +37,7 @@ class TurnLimits:
 
 @dataclass(slots=True)
 class Budget:
-    """The spending of one turn (or agent). What a child spends, its parent has spent too."""
+    """What a turn or agent has spent. Spending of a child counts for its parent."""
 
     limits: TurnLimits
     parent: "Budget | None" = None
@@ -52,18 +47,18 @@ class Budget:
     started: float = field(default_factory=time.monotonic)
 
     def child(self, limits: TurnLimits) -> "Budget":
-        """A budget below this one: its own limits, and this one's too."""
+        """A budget below this one, with its own limits and those of this one."""
         return Budget(limits, self)
 
     def spend_step(self) -> None:
-        """Count a model request that is about to leave. Raises `LimitReached`."""
+        """Count a model request before it is sent. Raises `LimitReached`."""
         self.check()
         if self.limits.steps is not None and self.steps >= self.limits.steps:
             raise LimitReached("steps", f"the limit of {self.limits.steps} steps is reached")
         self.steps += 1
 
     def spend_call(self) -> None:
-        """Count a tool call that is about to run. Raises `LimitReached`."""
+        """Count a tool call before it runs. Raises `LimitReached`."""
         if self.parent is not None:
             self.parent.spend_call()
         most = self.limits.tool_calls
@@ -78,7 +73,7 @@ class Budget:
             self.parent.spend(usage)
 
     def check(self) -> None:
-        """Raises `LimitReached` for time, tokens, money and the stop file."""
+        """Raises `LimitReached` for time, tokens, money or the stop file."""
         if self.parent is not None:
             self.parent.check()
         limits = self.limits
@@ -95,7 +90,7 @@ class Budget:
         return self.limits.money is not None or (self.parent is not None and self.parent.has_money_cap())
 
     def seconds_left(self) -> float | None:
-        """Until the tightest time limit, or None without one."""
+        """Seconds to the tightest time limit, or None without one."""
         own = self.limits.seconds
         left = None if own is None else max(0.0, own - (time.monotonic() - self.started))
         above = None if self.parent is None else self.parent.seconds_left()
@@ -132,7 +127,8 @@ WRITE_KINDS = frozenset({"edit", "delete", "move", "execute"})
 
 @dataclass(slots=True)
 class LoopGuard:
-    """Counts one turn's calls. `nudges_progress` is off for read-only roles and plan mode."""
+    """Notices a model that repeats the same call, or only looks and never acts. `nudges_progress` is off for
+    read-only roles and plan mode."""
 
     nudges_progress: bool = True
     _last: str = ""
@@ -144,7 +140,7 @@ class LoopGuard:
     misfit: str = ""
 
     def repeats(self, tool: Tool, arguments: Arguments) -> str:
-        """Why this call must not run, or empty. Counts the call."""
+        """Why this call must not run, or an empty string. Counts the call."""
         if tool.polling:
             return ""
         key = f"{tool.name} {json.dumps(dict(arguments), sort_keys=True, ensure_ascii=False)}"
@@ -160,22 +156,22 @@ class LoopGuard:
         )
 
     def misread(self, tool: str, fault: str) -> None:
-        """A call's arguments could not be read: counted for plans, which a model must get right."""
+        """Count a call with unreadable arguments; it matters for plans, which the model must get right."""
         if tool == PLAN_TOOL:
             self.misfits, self.misfit = self.misfits + 1, fault
 
     def stalls(self) -> str:
-        """Why the turn ends here: a plan that came unreadable again after two repairs. Or empty."""
+        """Why the turn ends: a plan was still unreadable after two repairs. Empty otherwise."""
         if self.misfits <= MAX_PLAN_REPAIRS:
             return ""
         return f"the plan could not be read {self.misfits} times, nothing was run; at last: {self.misfit}"
 
     def gives_up(self) -> bool:
-        """Whether the model keeps repeating itself although it was told."""
+        """Whether the model keeps repeating a refused call."""
         return self.refused >= MAX_REFUSED_CALLS
 
     def nudge(self, tool: Tool) -> str:
-        """Text to append to the result of `tool`, once per turn, or empty."""
+        """Text to append to the result of `tool`, once per turn, or an empty string."""
         if tool.kind in WRITE_KINDS:
             self._looked, self._nudged = 0, False
             return ""

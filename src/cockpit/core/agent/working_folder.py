@@ -1,107 +1,107 @@
-"""A session's hold on the checkpoints of its root: begun and ended around each call that can write.
-Knows no agent; what is restored, and the conversation, are `core/rewinding`'s.
+"""The folder an agent works in, with everything bound to it: workspace, navigator, checkpoints and read
+cache.
 
-An equal read of files that did not change is answered from here. Bounded; forgets the oldest.
+It is the session's own folder or a worktree. `OpenWorktrees` closes the worktrees with the session.
 """
 
 import asyncio
 import json
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 from cockpit.errors import CockpitError
-from cockpit.plugin.context import Context
+from cockpit.plugin.context import Context, Navigator, Workspace
 from cockpit.plugin.tools import Done, Preview, Tool
 from cockpit.protocol.messages import ToolCall
 from cockpit.workspace.checkpoints.records import CheckpointCall, MissingReason, StoredFile
 from cockpit.workspace.checkpoints.store import CheckpointStore
+from cockpit.workspace.worktrees.values import Worktree
 
 WarnUser = Callable[[str, str], None]
+FileStamps = tuple[tuple[str, float, int], ...]
+
+MAX_READS = 64
+MAX_READ_LENGTH = 256_000
 MAX_NAMED_FILES = 3
 LEFT_OUT_REASONS: dict[MissingReason, str] = {
     "large": "too large",
-    "total": "over the limit in all",
+    "total": "over the total limit",
     "unreadable": "not readable",
 }
 
 
 @dataclass(slots=True)
 class CallCheckpoints:
-    """`told` is what was said already: each thing once a session."""
+    """Takes checkpoints of one folder around each call that can write. `warned` holds what was reported
+    already."""
 
-    shadow: CheckpointStore
-    told: set[str] = field(default_factory=set)
+    store: CheckpointStore
+    warned: set[str] = field(default_factory=set)
     _warming: "asyncio.Task[None] | None" = None
 
     def warm(self) -> None:
-        """Look the root over beside whatever goes on, once."""
+        """Scan the folder in the background, once."""
         if self._warming is None:
             self._warming = asyncio.create_task(self._warm())
 
     async def begin(
-        self, call: CheckpointCall, paths: tuple[str, ...] | None, jobs: bool, say: WarnUser
+        self, call: CheckpointCall, paths: tuple[str, ...] | None, jobs: bool, warn: WarnUser
     ) -> None:
-        """Look before `call` writes `paths` (None: anything). That there can be no checkpoint stops no
-        call: it is said, once."""
-        problem = await asyncio.to_thread(self.shadow.begin, call, paths, jobs)
+        """Scan before `call` writes `paths` (None: anything). Without a checkpoint the call still
+        runs; the user is warned once."""
+        problem = await asyncio.to_thread(self.store.begin, call, paths, jobs)
         if problem:
-            self._say(say, f"no checkpoint of {call.title}: {problem}", "rewind cannot take this call back")
+            self._warn(warn, f"no checkpoint of {call.title}: {problem}", "rewind cannot undo this call")
         elif paths is None:
-            self._tell_left_out(say)
+            self._warn_left_out(warn)
 
-    async def finish(self, call: str, say: WarnUser) -> None:
-        """Look after it. Goes on to its end when it is cancelled meanwhile."""
+    async def finish(self, call: str, warn: WarnUser) -> None:
+        """Scan after `call`, to the end even when it is cancelled meanwhile."""
         try:
-            await asyncio.shield(asyncio.ensure_future(asyncio.to_thread(self.shadow.finish, call)))
+            await asyncio.shield(asyncio.ensure_future(asyncio.to_thread(self.store.finish, call)))
         except CockpitError as error:
-            self._say(say, error.message, error.hint)
+            self._warn(warn, error.message, error.hint)
 
     async def _warm(self) -> None:
-        # What is in the way is said with the first call that needs it.
+        # A problem is reported with the first call that needs a checkpoint.
         with suppress(OSError, CockpitError):
-            await asyncio.to_thread(self.shadow.warm)
-            await asyncio.to_thread(self.shadow.tidy)
+            await asyncio.to_thread(self.store.warm)
+            await asyncio.to_thread(self.store.tidy)
 
-    def _tell_left_out(self, say: WarnUser) -> None:
-        if "left out" in self.told:
+    def _warn_left_out(self, warn: WarnUser) -> None:
+        if "left out" in self.warned:
             return
-        self.told.add("left out")
-        if text := describe_left_out(self.shadow.left_out()):
-            say(text, "rewind leaves them as they are")
+        self.warned.add("left out")
+        if text := describe_left_out(self.store.left_out()):
+            warn(text, "rewind does not change them")
 
-    def _say(self, say: WarnUser, text: str, hint: str) -> None:
+    def _warn(self, warn: WarnUser, text: str, hint: str) -> None:
         reason = text.rpartition(": ")[2]
-        if reason not in self.told:
-            self.told.add(reason)
-            say(text, hint)
+        if reason not in self.warned:
+            self.warned.add(reason)
+            warn(text, hint)
 
 
 def describe_left_out(files: tuple[tuple[str, StoredFile], ...]) -> str:
-    """A sentence about the files whose bytes are not kept; secrets go without saying."""
-    said = [(path, LEFT_OUT_REASONS[kept.why]) for path, kept in files if kept.why in LEFT_OUT_REASONS]
-    if not said:
+    """A sentence about the files whose content is not in checkpoints, except secrets."""
+    reasons = [(path, LEFT_OUT_REASONS[file.why]) for path, file in files if file.why in LEFT_OUT_REASONS]
+    if not reasons:
         return ""
-    named = ", ".join(f"{path} ({why})" for path, why in said[:MAX_NAMED_FILES])
-    more = f" and {len(said) - MAX_NAMED_FILES} more" if len(said) > MAX_NAMED_FILES else ""
+    named = ", ".join(f"{path} ({why})" for path, why in reasons[:MAX_NAMED_FILES])
+    more = f" and {len(reasons) - MAX_NAMED_FILES} more" if len(reasons) > MAX_NAMED_FILES else ""
     return f"checkpoints do not hold {named}{more}"
 
 
-MAX_READS = 64
-MAX_READ_LENGTH = 256_000
-
-FileStamps = tuple[tuple[str, float, int], ...]
-
-
 class ReadCache:
-    """The reads of one session. Only calls that name plain files are kept."""
+    """Answers an equal read of unchanged files. Bounded; forgets the oldest read first."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[str, tuple[FileStamps, Done]] = OrderedDict()
+        self._reads: OrderedDict[str, tuple[FileStamps, Done]] = OrderedDict()
 
     async def stamp(self, tool: Tool, preview: Preview | None, context: Context) -> FileStamps | None:
-        """What the files are now, or None when this call is none to keep."""
+        """The current state of the files a call reads, or None when the call cannot be cached."""
         if tool.kind != "read" or preview is None or not preview.paths:
             return None
         stamps = []
@@ -116,16 +116,51 @@ class ReadCache:
         return tuple(stamps)
 
     def find(self, call: ToolCall, stamp: FileStamps | None) -> Done | None:
-        kept = self._kept.get(_call_key(call))
-        return kept[1] if kept is not None and kept[0] == stamp else None
+        read = self._reads.get(_call_key(call))
+        return read[1] if read is not None and read[0] == stamp else None
 
-    def keep(self, call: ToolCall, stamp: FileStamps | None, done: Done) -> None:
+    def store(self, call: ToolCall, stamp: FileStamps | None, done: Done) -> None:
         if stamp is None or done.is_error or len(done.text) > MAX_READ_LENGTH:
             return
-        self._kept[_call_key(call)] = (stamp, done)
-        if len(self._kept) > MAX_READS:
-            self._kept.popitem(last=False)
+        self._reads[_call_key(call)] = (stamp, done)
+        if len(self._reads) > MAX_READS:
+            self._reads.popitem(last=False)
 
 
 def _call_key(call: ToolCall) -> str:
     return f"{call.name} {json.dumps(dict(call.arguments), sort_keys=True, ensure_ascii=False)}"
+
+
+@dataclass(frozen=True, slots=True)
+class WorkingFolder:
+    """A folder to work in. `tree` is set for a worktree, and `close` ends what runs there."""
+
+    root: str
+    workspace: Workspace
+    navigator: Navigator
+    branch: str = ""
+    checkpoints: CallCheckpoints | None = None
+    reads: ReadCache = field(default_factory=ReadCache)
+    tree: Worktree | None = None
+    close: Callable[[], Awaitable[None]] | None = None
+
+
+class OpenWorktrees:
+    """The open worktrees of one session."""
+
+    def __init__(self) -> None:
+        self._folders: list[WorkingFolder] = []
+
+    def add(self, folder: WorkingFolder) -> None:
+        self._folders.append(folder)
+
+    async def close(self, folder: WorkingFolder) -> None:
+        """End what runs in `folder`. The worktree itself stays."""
+        if folder in self._folders:
+            self._folders.remove(folder)
+        if folder.close is not None:
+            await folder.close()
+
+    async def close_all(self) -> None:
+        folders, self._folders = self._folders, []
+        await asyncio.gather(*(folder.close() for folder in folders if folder.close is not None))

@@ -1,9 +1,8 @@
-"""A worktree for an agent: where its tools work in place of the session's folder. Made for a subagent when it
-begins, kept over a restart, settled when it ends. Git is `workspace/worktrees`' part.
+"""Worktrees for agents: opened for a subagent when it begins, or entered by the main agent; settled or left
+later.
 
-The worktree that a session's main agent stands in: entered, left, and taken up again when the session is.
-
-Trust, settings, rules and the transcript stay those of the session's own folder (docs/adr/0023).
+Trust, settings, rules and the transcript stay those of the session's own folder (docs/adr/0023). Git itself
+is used by `cockpit/workspace/worktrees`.
 """
 
 import asyncio
@@ -16,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cockpit import paths
-from cockpit.core.agent.agent import Agent, Host, WorkingFolder
-from cockpit.core.agent.working_folder import CallCheckpoints
+from cockpit.core.agent.agent import Agent, Services
+from cockpit.core.agent.working_folder import CallCheckpoints, WorkingFolder
 from cockpit.core.transcript import session_store
 from cockpit.errors import CockpitError
 from cockpit.navigation.navigator import ManagedNavigator, NavigatorConfig
@@ -34,117 +33,113 @@ from cockpit.workspace.worktrees.values import Worktree, WorktreeOutcome
 if TYPE_CHECKING:
     from cockpit.workspace.worktrees.git_client import GitClient
 
-
 WORKTREES_FILE = "worktrees.json"
 MAX_SUBJECT_LENGTH = 72
 
 
 async def isolate_subagent(parent: Agent, id: str) -> WorkingFolder:
-    """A worktree for the agent `id`, from the HEAD that `parent` works on, with what is not committed there;
-    or the one that it had before a restart. Raises `CockpitError`."""
+    """A worktree for the subagent `id`: a new one from the HEAD and uncommitted changes of `parent`, or
+    the one it had before a restart. Raises `CockpitError`."""
     from cockpit.workspace.worktrees.git_client import open_repository
     from cockpit.workspace.worktrees.inventory import find_worktree
     from cockpit.workspace.worktrees.lifecycle import make_worktree
 
     if parent.is_planning:
         raise CockpitError("plan mode changes nothing, so it makes no worktree", "open it without isolation")
-    git, seen = await open_repository(parent.workspace.processes, parent.root)
-    kept = _load_branches(parent.host).get(id, "")
-    tree = await find_worktree(git, seen, kept) if kept else None
+    git, repository = await open_repository(parent.workspace.processes, parent.root)
+    branch = _load_branches(parent.services).get(id, "")
+    tree = await find_worktree(git, repository, branch) if branch else None
     if tree is None:
-        name = id.removeprefix("main/")
-        tree = await make_worktree(git, seen, name)
-        _save_branch(parent.host, id, tree.branch)
-    # Git keeps the history of what a subagent does, and its branch goes as a whole: no checkpoints.
-    return await open_worktree(parent, git, tree, seen.inside)
+        tree = await make_worktree(git, repository, id.removeprefix("main/"))
+        _save_branch(parent.services, id, tree.branch)
+    # Git keeps the history of what a subagent does, and its branch is merged or dropped as a whole:
+    # no checkpoints.
+    return await open_worktree(parent, git, tree, repository.inside)
 
 
 async def open_worktree(
-    agent: Agent, git: "GitClient", tree: Worktree, inside: str, of_person: bool = False
+    agent: Agent, git: "GitClient", tree: Worktree, inside: str, for_user: bool = False
 ) -> WorkingFolder:
-    """All that works in `tree`. `of_person`: it stands in place of the session's folder, so that checkpoints
-    are kept and language servers run; for a subagent neither pays. Raises `CockpitError` when another works
-    there."""
+    """Everything that works in `tree`. Raises `CockpitError` when another agent works there.
+
+    `for_user`: it replaces the session's folder, so checkpoints are taken and language servers run.
+    """
     from cockpit.workspace.worktrees.package_links import find_links, is_intact
 
     lock = WorktreeLock(tree.path)
     if not await asyncio.to_thread(lock.take):
-        raise CockpitError(f"somebody works in the worktree {tree.name} now", "choose another name")
-    linked = tuple(one.target for one in await find_links(git, tree.origin, tree.path) if is_intact(one))
-    tree, host = replace(tree, linked=linked), agent.host
+        raise CockpitError(f"the worktree {tree.name} is in use", "choose another name")
+    linked = tuple(link.target for link in await find_links(git, tree.origin, tree.path) if is_intact(link))
+    tree, services = replace(tree, linked=linked), agent.services
     root = await asyncio.to_thread(_matching_folder, tree.path, inside)
-    use = parse_sandbox_settings(host.settings.text("sandbox.use", "auto"))
-    workspace = LocalWorkspace(root, str(paths.state()), None, use, tree.origin, linked)
+    sandbox = parse_sandbox_settings(services.settings.text("sandbox.use", "auto"))
+    workspace = LocalWorkspace(root, str(paths.state()), None, sandbox, tree.origin, linked)
     folders = str(paths.state()), str(paths.cache())
-    # Servers would take their hundreds of megabytes again for every worktree.
-    place = NavigatorConfig(workspace, host.catalog.all(Language), host.trusted, *folders, serves=of_person)
-    navigator = ManagedNavigator(place).navigator
-    kept = paths.state() / "checkpoints" / session_store.session_folder(root).name
-    checkpoints = CallCheckpoints(CheckpointStore(root, kept)) if of_person else None
+    # Language servers would need their hundreds of megabytes again for every worktree.
+    languages, trusted = services.catalog.all(Language), agent.state.trusted
+    config = NavigatorConfig(workspace, languages, trusted, *folders, serves=for_user)
+    navigator = ManagedNavigator(config).navigator
+    stored = paths.state() / "checkpoints" / session_store.session_folder(root).name
+    checkpoints = CallCheckpoints(CheckpointStore(root, stored)) if for_user else None
 
     async def close() -> None:
         await workspace.close()
         await navigator.life.close()
         if checkpoints is not None:
-            await asyncio.to_thread(checkpoints.shadow.close)
+            await asyncio.to_thread(checkpoints.store.close)
         lock.release()
 
-    standing = WorkingFolder(root, workspace, navigator, tree.branch, checkpoints, tree=tree, close=close)
-    host.standings.append(standing)
-    return standing
+    folder = WorkingFolder(root, workspace, navigator, tree.branch, checkpoints, tree=tree, close=close)
+    services.worktrees.add(folder)
+    return folder
 
 
-async def settle_worktree(agent: Agent, message: str) -> WorktreeOutcome | None:
-    """The end of a task in a worktree of its own: what was done is committed on its branch, and a worktree in
-    which nothing was done goes. None for an agent that has none."""
+async def settle_worktree(agent: Agent, task: str) -> WorktreeOutcome | None:
+    """End a subagent's work in its worktree: commit it on its branch, or remove a worktree without
+    changes. None when the agent has no worktree or nothing could be committed."""
+    from cockpit.workspace.worktrees import lifecycle
     from cockpit.workspace.worktrees.git_client import open_repository
-    from cockpit.workspace.worktrees.lifecycle import settle_worktree as settled
 
-    standing = agent.standing
-    if standing is None or standing.tree is None or agent.path == "main":
+    folder, services = agent.folder, agent.services
+    if folder.tree is None or agent.path == "main":
         return None
-    tree = standing.tree
     try:
-        # Nothing of the worktree's own: it may be gone by the time this ends.
-        git, _ = await open_repository(agent.host.workspace.processes, tree.origin)
-        # What runs there ends first; told something more, the agent is given the same worktree again.
-        await _close_worktree(agent, standing)
-        found = await settled(git, tree, _commit_message(message, agent.path))
+        # Git runs in the session's folder: the worktree may be gone by the end.
+        git, _ = await open_repository(services.home.workspace.processes, folder.tree.origin)
+        # What runs there ends first; given another task, the agent gets the same worktree again.
+        await services.worktrees.close(folder)
+        agent.folder = services.home
+        outcome = await lifecycle.settle_worktree(git, folder.tree, _commit_message(task, agent.path))
     except (CockpitError, OSError) as error:
-        text = f"what {agent.path} did is not committed: {error}"
-        agent.host.log.emit(Warned(text, f"it lies in {tree.path}", "worktrees"), agent.path)
+        text = f"the work of {agent.path} is not committed: {error}"
+        services.log.emit(Warned(text, f"it is in {folder.tree.path}", "worktrees"), agent.path)
         return None
-    if not found.kept:
-        _save_branch(agent.host, agent.path, "")
-    return found
+    if not outcome.kept:
+        _save_branch(services, agent.path, "")
+    return outcome
 
 
-def _commit_message(message: str, path: str) -> str:
-    """A commit's message: the task in one line, and whose work it is."""
-    words = " ".join(message.split()) or "Work of a subagent"
+def _commit_message(task: str, path: str) -> str:
+    """The task in one line, and which subagent did it."""
+    words = " ".join(task.split()) or "Work of a subagent"
     line = words if len(words) <= MAX_SUBJECT_LENGTH else f"{words[: MAX_SUBJECT_LENGTH - 3]}..."
     return f"{line}\n\nBy cockpit's subagent {path}."
 
 
-def describe_settled(found: WorktreeOutcome) -> str:
-    """What a parent is told of a worktree whose agent has ended."""
-    if not found.kept:
-        return "[worktree: nothing was changed in it, so it is gone]"
-    lines = f"{found.files} files +{found.added} -{found.removed}"
-    more = f"; {'; '.join(found.notes)}" if found.notes else ""
+def describe_settled(outcome: WorktreeOutcome) -> str:
+    """What the opener of a subagent is told of its worktree."""
+    if not outcome.kept:
+        return "[worktree: nothing was changed in it, so it was removed]"
+    lines = f"{outcome.files} files +{outcome.added} -{outcome.removed}"
+    notes = f"; {'; '.join(outcome.notes)}" if outcome.notes else ""
     return (
-        f"[worktree: its work is on the branch {found.branch} ({lines}){more}; merge_worktree brings it back]"
+        f"[worktree: its work is on the branch {outcome.branch} ({lines}){notes}; "
+        "merge_worktree brings it back]"
     )
 
 
-async def close_worktrees(host: Host) -> None:
-    """End what runs in worktrees; they stay."""
-    await asyncio.gather(*(one.close() for one in host.standings if one.close is not None))
-    host.standings.clear()
-
-
 def relocate_event(agent: Agent, event: Event) -> Event:
-    """`event` with its path as the person sees it, who may stand elsewhere."""
+    """`event` with its paths relative to the folder the user looks at, which may be another worktree."""
     prefix = _path_prefix(agent)
     if not prefix or not isinstance(event, FileChanged):
         return event
@@ -152,55 +147,50 @@ def relocate_event(agent: Agent, event: Event) -> Event:
     return replace(event, path=f"{prefix}{event.path}", moved_from=moved)
 
 
-def isolated_agents(host: Host) -> frozenset[str]:
-    """The agents of the session whose work lies in worktrees of their own."""
-    return frozenset(_load_branches(host))
+def isolated_agents(services: Services) -> frozenset[str]:
+    """The subagents of the session that work in worktrees of their own."""
+    return frozenset(_load_branches(services))
+
+
+def _user_folder(agent: Agent) -> str:
+    return agent.state.worktree or agent.services.root
 
 
 def _path_prefix(agent: Agent) -> str:
-    """What leads from where the person looks to where the agent stands, ending in `/`; "" for the same."""
-    here = agent.host.folder or agent.host.root
-    return "" if agent.root == here else f"{os.path.relpath(agent.root, here)}/".replace(os.sep, "/")
+    """The path from the user's folder to the agent's, ending in `/`; empty when they are the same."""
+    folder = _user_folder(agent)
+    return "" if agent.root == folder else f"{os.path.relpath(agent.root, folder)}/".replace(os.sep, "/")
 
 
 def _matching_folder(path: str, inside: str) -> str:
-    """The same folder of the worktree as the session's is of its repository. One that no commit holds is
-    made. Raises `CockpitError` where it leads out of the worktree."""
+    """The folder of the worktree that corresponds to the session's folder in its repository; made when no
+    commit holds it. Raises `CockpitError` when it leads out of the worktree."""
     top = Path(path).resolve()
     root = (top / inside).resolve()
     if not root.is_relative_to(top):
         raise CockpitError(
-            f"{inside} is a link out of the worktree in that commit", "commit the folder first"
+            f"{inside} is a link out of the worktree in that commit", "commit the folder itself first"
         )
     root.mkdir(parents=True, exist_ok=True)
     return str(root)
 
 
-async def _close_worktree(agent: Agent, standing: WorkingFolder) -> None:
-    if standing.close is not None:
-        await standing.close()
-    with suppress(ValueError):
-        agent.host.standings.remove(standing)
-    agent.standing = None
-
-
-def _load_branches(host: Host) -> dict[str, str]:
+def _load_branches(services: Services) -> dict[str, str]:
+    """The branch of each subagent of the session that works in a worktree."""
     try:
-        return {
-            str(id): str(branch)
-            for id, branch in json.loads(Path(host.state, WORKTREES_FILE).read_bytes()).items()
-        }
+        stored = json.loads(Path(services.storage, WORKTREES_FILE).read_bytes())
+        return {str(id): str(branch) for id, branch in stored.items()}
     except (OSError, ValueError, AttributeError):
         return {}
 
 
-def _save_branch(host: Host, id: str, branch: str) -> None:
-    """Which branch an agent of this session works on; "" forgets it."""
-    known = {one: name for one, name in _load_branches(host).items() if one != id}
+def _save_branch(services: Services, id: str, branch: str) -> None:
+    """Store the branch a subagent works on; an empty one removes it."""
+    branches = {other: name for other, name in _load_branches(services).items() if other != id}
     if branch:
-        known[id] = branch
+        branches[id] = branch
     with suppress(OSError):
-        write_atomically(Path(host.state, WORKTREES_FILE), json.dumps(known).encode(), private=True)
+        write_atomically(Path(services.storage, WORKTREES_FILE), json.dumps(branches).encode(), private=True)
 
 
 class AgentWorktrees:
@@ -211,83 +201,81 @@ class AgentWorktrees:
 
     @property
     def now(self) -> AgentWorktree | None:
-        agent, standing = self._agent, self._agent.standing
-        if standing is None:
+        agent = self._agent
+        if agent.folder.tree is None:
             return None
-        return replace(
-            describe_worktree(standing), is_own=agent.root != (agent.host.folder or agent.host.root)
-        )
+        return replace(describe_worktree(agent.folder), is_own=agent.root != _user_folder(agent))
 
     async def enter(
         self, name: str, *, ref: str = "", create: bool = True, carry: bool = True
     ) -> AgentWorktree:
-        """Raises `CockpitError`; the agent stands where it stood then."""
+        """Work in the worktree `name` from now on. Raises `CockpitError`; the agent stays where it
+        was then."""
         from cockpit.workspace.worktrees.git_client import open_repository
         from cockpit.workspace.worktrees.inventory import find_worktree
         from cockpit.workspace.worktrees.lifecycle import make_worktree
 
-        agent = self._agent
+        agent, services = self._agent, self._agent.services
         _check_may_move(agent)
-        if agent.standing is not None:
-            raise CockpitError(
-                f"you are in the worktree {describe_worktree(agent.standing).name}", "leave it first"
-            )
-        git, seen = await open_repository(agent.host.workspace.processes, agent.host.root)
-        tree = await find_worktree(git, seen, name)
+        if agent.folder.tree is not None:
+            raise CockpitError(f"you are in the worktree {agent.folder.tree.name}", "leave it first")
+        git, repository = await open_repository(services.home.workspace.processes, services.root)
+        tree = await find_worktree(git, repository, name)
         if tree is None and not create:
             raise CockpitError(f"there is no worktree called {name}", "/worktree list shows them")
         if tree is None:
-            tree = await make_worktree(git, seen, name, ref, carry)
-        standing = await open_worktree(agent, git, tree, seen.inside, of_person=True)
-        _set_folder(agent, standing)
-        return describe_worktree(standing)
+            tree = await make_worktree(git, repository, name, ref, carry)
+        folder = await open_worktree(agent, git, tree, repository.inside, for_user=True)
+        _use_folder(agent, folder)
+        return describe_worktree(folder)
 
     async def leave(self, settling: Callable[[], Awaitable[None]] | None = None) -> AgentWorktree:
-        """Raises `CockpitError` where it is in none, or something still runs there."""
-        agent, standing = self._agent, self._agent.standing
+        """Go back to the session's folder. Raises `CockpitError` when the agent is in no worktree, or
+        something still runs there."""
+        agent, folder = self._agent, self._agent.folder
         _check_may_move(agent)
-        if standing is None:
+        if folder.tree is None:
             raise CockpitError("you are in no worktree", "enter_worktree makes one")
-        if any(job.running for job in standing.workspace.processes.jobs()):
+        if any(job.running for job in folder.workspace.processes.jobs()):
             raise CockpitError("a background job runs in the worktree", "wait for it or cancel it first")
-        if any(one.phase in ("queued", "running") for one in agent.agents.all()):
+        if any(subagent.phase in ("queued", "running") for subagent in agent.agents.all()):
             raise CockpitError("subagents are at work", "wait for them or cancel them, then leave")
-        left = describe_worktree(standing)
         if settling is not None:
             await settling()
-        _set_folder(agent, None)
-        with suppress(ValueError):
-            agent.host.standings.remove(standing)
-        if standing.close is not None:
-            await standing.close()
-        return left
+        _use_folder(agent, agent.services.home)
+        await agent.services.worktrees.close(folder)
+        return describe_worktree(folder)
 
 
-def describe_worktree(standing: WorkingFolder) -> AgentWorktree:
-    """Where somebody stands, for plugins."""
-    tree = standing.tree
+def describe_worktree(folder: WorkingFolder) -> AgentWorktree:
+    """A worktree as plugins see it."""
+    tree = folder.tree
     if tree is None:
-        return AgentWorktree("", standing.branch, standing.root, standing.root, standing.root)
-    return AgentWorktree(tree.name, tree.branch, standing.root, tree.path, tree.origin, tree.notes)
+        return AgentWorktree("", folder.branch, folder.root, folder.root, folder.root)
+    return AgentWorktree(tree.name, tree.branch, folder.root, tree.path, tree.origin, tree.notes)
 
 
-async def resume_worktree(agent: Agent, folder: str) -> tuple[str, ...]:
-    """Stand where the session stood when it ended. What is in the way, in words: it is in its own folder
-    then."""
+async def resume_worktree(agent: Agent, path: str) -> tuple[str, ...]:
+    """Work again in the worktree the session was in when it ended. Returns warnings; the agent stays in
+    the session's own folder then."""
     from cockpit.workspace.worktrees.git_client import open_repository
     from cockpit.workspace.worktrees.inventory import list_worktrees
 
-    if not folder:
+    if not path:
         return ()
+    services = agent.services
     try:
-        git, seen = await open_repository(agent.host.workspace.processes, agent.host.root)
-        found = [one for one in await list_worktrees(git, seen) if Path(folder).is_relative_to(one.path)]
-        if not found:
+        git, repository = await open_repository(services.home.workspace.processes, services.root)
+        trees = [
+            tree for tree in await list_worktrees(git, repository) if Path(path).is_relative_to(tree.path)
+        ]
+        if not trees:
             raise CockpitError("it is gone")
-        standing = await open_worktree(agent, git, found[0], seen.inside, of_person=True)
+        folder = await open_worktree(agent, git, trees[0], repository.inside, for_user=True)
     except (CockpitError, OSError) as error:
-        return (f"this session was in the worktree {folder}, and is in {agent.host.root} now: {error}",)
-    agent.standing, agent.host.folder = standing, standing.root
+        return (f"this session was in the worktree {path}, and is in {services.root} now: {error}",)
+    agent.folder = folder
+    agent.state.set_worktree(folder.root, folder.branch)
     return ()
 
 
@@ -298,9 +286,9 @@ def _check_may_move(agent: Agent) -> None:
         )
 
 
-def _set_folder(agent: Agent, standing: WorkingFolder | None) -> None:
-    """Stand there from the next call on; prompts and screens say so."""
-    agent.standing = standing
-    agent.host.folder = standing.root if standing is not None else ""
-    agent.fixed_context.clear()
-    agent.host.use_mode(agent.host.mode)
+def _use_folder(agent: Agent, folder: WorkingFolder) -> None:
+    """Work there from the next call on, and announce it."""
+    agent.folder = folder
+    agent.state.set_worktree(folder.root if folder.tree is not None else "", folder.branch)
+    agent.context.fixed.clear()
+    agent.state.announce()

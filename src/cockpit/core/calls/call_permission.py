@@ -1,8 +1,5 @@
-"""What an answer would cover from now on, and keeping it: rules of argv shape, never a prefix of text.
-
-Writing a decision into the audit: who decided, after how long, and the form that will run.
-
-From a previewed call to a yes or a no: verdict, then a person, then what is remembered.
+"""Decides one previewed call: verdict, then the user, then what is remembered; and writes the decision to the
+audit log. Rules to remember match parsed words, never a text prefix.
 """
 
 import time
@@ -11,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from cockpit.core.agent.agent import Agent, Host
+from cockpit.core.agent.agent import Agent
 from cockpit.core.agent.guards import run_guards
 from cockpit.core.permission.approvals import (
     ApprovalAnswer,
@@ -23,6 +20,7 @@ from cockpit.core.permission.approvals import (
 )
 from cockpit.core.permission.rules import CallFacts, parse_rule
 from cockpit.core.permission.verdicts import SENDING_CAPABILITIES, Circumstances, judge_call
+from cockpit.core.transcript.log import new_id
 from cockpit.plugin.context import Context
 from cockpit.plugin.safety import Decider, Guarded, Judged, Verdict
 from cockpit.plugin.tools import Preview, Tool
@@ -31,8 +29,9 @@ from cockpit.protocol.events import ApprovalRequested
 from cockpit.protocol.messages import Decision, Json, ToolCall
 from cockpit.protocol.queries import RefusalRow
 from cockpit.protocol.rows import ApprovalPart
+from cockpit.settings.files import add_user_word
 
-# Whatever else a verdict says: an answer to one of these holds for this one call.
+# An answer to one of these is for this one call, whatever the verdict says.
 NEVER_REMEMBERED = frozenset(
     {"secret.read", "persist", "priv", "agent.self", "code.remote", "shell.opaque", "host.mutate"}
 )
@@ -41,20 +40,20 @@ ALL_EDITS = "Edit(**)"
 
 @dataclass(frozen=True, slots=True)
 class RuleOffer:
-    """The rules an answer would keep, as people write them: for the session, and for always. Empty when
-    nothing may be remembered."""
+    """The rules an answer would store, for the session and for always. Empty when nothing may be
+    remembered."""
 
     session: tuple[str, ...] = ()
     always: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """Both in one line, for people."""
+        """Both in one line, for display."""
         session, always = ", ".join(self.session), ", ".join(self.always)
         return session if session == always else f"{session} for this session, {always} for always"
 
 
 def rule_offer(tool: Tool, preview: Preview | None, verdict: Verdict) -> RuleOffer:
-    """What a person could answer for more than this call. What deletes is asked about every time."""
+    """The rules the user can store for a call. Deletions are asked about every time."""
     if (
         preview is None
         or not verdict.may_remember
@@ -65,41 +64,41 @@ def rule_offer(tool: Tool, preview: Preview | None, verdict: Verdict) -> RuleOff
     if tool.kind == "delete" or _deletes(preview):
         return RuleOffer()
     if preview.lift and tool.kind == "edit":
-        # For this session an edit is an edit: it is checkpointed, and /rewind takes it back.
+        # For this session all edits are allowed: they are checkpointed, and /rewind undoes them.
         return RuleOffer((ALL_EDITS,), (f"Edit({preview.lift})",))
     if preview.lift:
         rule = f"{tool.name}({preview.lift})"
         return RuleOffer((rule,), (rule,))
-    asked = [part for part in verdict.parts if part.level != "allow"]
-    if not asked or any(part.level == "deny" or not part.shape for part in asked):
+    parts = [part for part in verdict.parts if part.level != "allow"]
+    if not parts or any(part.level == "deny" or not part.shape for part in parts):
         return RuleOffer()
-    rules = tuple(dict.fromkeys(f"{tool.name}({part.shape})" for part in asked))
+    rules = tuple(dict.fromkeys(f"{tool.name}({part.shape})" for part in parts))
     return RuleOffer(rules, rules)
 
 
 def _deletes(preview: Preview) -> bool:
-    return preview.changes is not None and any(one.change == "deleted" for one in preview.changes.files)
+    return preview.changes is not None and any(file.change == "deleted" for file in preview.changes.files)
 
 
-def remember_answer(host: Host, request: ApprovalRequested, answer: ApprovalAnswer) -> None:
-    """Keep what a person answered, for this session or in their own settings for this folder."""
+def remember_answer(agent: Agent, request: ApprovalRequested, answer: ApprovalAnswer) -> None:
+    """Store the rules of an answer, for this session or in the user's settings for this folder."""
+    root = agent.services.root
     match answer.decision:
         case "allow_once" | "reject_once":
             return
         case "allow_session":
-            host.session_rules += [parse_rule("allow", text, "this session") for text in request.remembers]
+            agent.state.add_rules(parse_rule("allow", text, "this session") for text in request.remembers)
         case "allow_always" | "reject_always":
-            source = f"your settings for {Path(host.root).name}"
+            source = f"your settings for {Path(root).name}"
             for text in request.keeps:
                 rule = parse_rule("allow" if answer.decision == "allow_always" else "deny", text, source)
-                host.session_rules.append(rule)
-                if host.remember is not None:
-                    host.remember(rule)
+                agent.state.add_rules((rule,))
+                add_user_word(("projects", root, "permissions", rule.level), f"{rule.tool}({rule.pattern})")
 
 
 @dataclass(frozen=True, slots=True)
 class PendingDecision:
-    """One call while it is decided about; `began` is when (monotonic seconds)."""
+    """A call while it is decided; `began` is monotonic seconds."""
 
     agent: Agent
     call: ToolCall
@@ -109,9 +108,9 @@ class PendingDecision:
     began: float = field(default_factory=time.monotonic)
 
     def record(self, outcome: str, approver: str = "", hunks: Mapping[str, object] | None = None) -> None:
-        """Write it. Raises `AuditFailed`: then nothing may run."""
+        """Write the decision to the audit log. Raises `AuditFailed`; the call must not run then."""
         launch = self.preview.launch if self.preview is not None else None
-        self.agent.host.audit.decided(
+        self.agent.services.audit.decided(
             self.agent.path,
             self.call,
             self.verdict,
@@ -129,7 +128,7 @@ class PendingDecision:
 
 
 def approver_of(verdict: Verdict) -> Literal["policy", "mode", "rule", "person"]:
-    """Who answered a verdict that asked nobody: the last of its rules says it (`core/judgement`)."""
+    """Who allowed or denied a call without asking; the last rule of the verdict tells."""
     last = verdict.rules[-1] if verdict.rules else ""
     if last.startswith("mode "):
         return "mode"
@@ -151,9 +150,8 @@ CHECK_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """The outcome. `preview` is what may run: a person may have taken parts out of it. `seal` is the
-    digest of `preview.launch` as it was allowed ("" where no program is started). `sends`: it may bring
-    back text of the network."""
+    """The outcome. `preview` is what may run; the user may have left parts out. `seal` is the digest of the
+    allowed `preview.launch`, empty when no program starts. `sends`: it may return text from the network."""
 
     allowed: bool
     preview: Preview | None
@@ -172,16 +170,17 @@ async def permit_call(
     guard_asks: str,
     asked_by: str,
 ) -> Permission:
-    """Whether `call` may run."""
-    host = agent.host
+    """Decide whether `call` may run."""
+    services, state = agent.services, agent.state
     judged = Judged(call, tool, preview, context)
-    # What a command line does stands in it; what a change does is seen in its diff, by its asker too.
-    typed = asked_by == "person" and host.origin == "tui" and tool.kind == "execute"
-    deciders = host.catalog.all(Decider)
+    # A typed command line says what it does; a change must be seen as a diff, also by the user who
+    # asked for it.
+    typed = asked_by == "person" and state.origin == "tui" and tool.kind == "execute"
+    deciders = services.catalog.all(Decider)
     isolation = await agent.workspace.processes.isolation()
-    held = isolation.level == "full"
-    now = Circumstances(agent.mode, typed, held, host.has_read_outside, agent.is_planning)
-    verdict = await verdict_for(agent, judged, deciders, now)
+    is_held = isolation.level == "full"
+    circumstances = Circumstances(agent.mode, typed, is_held, state.has_read_outside, agent.is_planning)
+    verdict = await verdict_for(agent, judged, deciders, circumstances)
     if guard_asks and verdict.level == "allow":
         verdict = Verdict("ask", guard_asks, GUARD_ASK_RISK, may_remember=False, person_only=True)
     preview = _with_profile(preview, verdict, agent)
@@ -198,51 +197,51 @@ async def permit_call(
     request = replace(
         _approval_request(agent, tool, call, preview, verdict), held=_describe_sandbox(preview, isolation)
     )
-    if said := await _run_permission_guards(agent, call, request):
+    if refusal := await _run_permission_guards(agent, call, request):
         deciding.record("deny", "guard")
-        return Permission(False, preview, f"refused by {said}")
-    answer = await host.approvals.ask(request, agent.path, call.id)
-    taken = _review_answer(preview, answer)
-    hunks = hunks_for_audit(taken)
-    if answer.is_allowed and taken is not None and (torn := _incomplete_text(taken, request.whole)):
+        return Permission(False, preview, f"refused by {refusal}")
+    answer = await services.approvals.ask(request, agent.path, call.id)
+    reviewed = _review_answer(preview, answer)
+    hunks = hunks_for_audit(reviewed)
+    if answer.is_allowed and reviewed is not None and (problem := _incomplete_text(reviewed, request.whole)):
         deciding.record("reject_once", answer.by, hunks)
-        return Permission(False, preview, torn)
+        return Permission(False, preview, problem)
     deciding.record(answer.outcome, answer.by, hunks)
-    remember_answer(agent.host, request, answer)
+    remember_answer(agent, request, answer)
     if not answer.is_allowed:
-        return Permission(False, preview, _rejection_text(answer, verdict, host.approvals.someone))
-    narrowed = await _narrow_preview(preview, taken, context)
-    note = taken.told if taken is not None else ""
+        return Permission(False, preview, _rejection_text(answer, verdict, services.approvals.can_ask))
+    narrowed = await _narrow_preview(preview, reviewed, context)
+    note = reviewed.note if reviewed is not None else ""
     return Permission(True, narrowed, note=note, seal=_seal(narrowed), sends=_sends(verdict))
 
 
 async def _run_permission_guards(agent: Agent, call: ToolCall, request: ApprovalRequested) -> str:
-    """Why a guard answers no in a person's place, empty where none does: a yes is theirs alone."""
+    """Why a guard refuses in place of the user, or an empty string. Only the user can allow."""
     facts: dict[str, Json] = {"suggestions": list(request.keeps)}
     guarded = Guarded("permission", request.reason, call, call.name, facts=facts)
-    passed = await run_guards(agent, guarded, call=call.id)
-    return passed.refusal or passed.halt
+    outcome = await run_guards(agent, guarded, call=call.id)
+    return outcome.refusal or outcome.halt
 
 
 async def verdict_for(
     agent: Agent, judged: Judged, deciders: tuple[Decider, ...], now: Circumstances
 ) -> Verdict:
-    """The verdict on a call of `agent`; one that its role does not mean is denied, whatever allows it."""
+    """The verdict on a call of `agent`; a call outside of its role is denied, whatever allows it."""
     verdict = await judge_call(judged, deciders, agent.all_rules(), now)
-    asked = CallFacts(judged.tool, judged.preview, agent.root, verdict.parts)
-    strays = agent.rights.strays(asked) if agent.rights is not None else ""
+    facts = CallFacts(judged.tool, judged.preview, agent.root, verdict.parts)
+    strays = agent.rights.strays(facts) if agent.rights is not None else ""
     return replace(verdict, level="deny", reason=strays) if strays and verdict.level != "deny" else verdict
 
 
 def _with_profile(preview: Preview | None, verdict: Verdict, agent: Agent) -> Preview | None:
-    """The preview with the profile that the verdict asks for: from here on it is sealed. A folder outside
-    of the root is not there in any profile."""
+    """The preview with the sandbox profile of the verdict; it is sealed from here on. No profile contains a
+    folder outside of the root."""
     if preview is None or preview.launch is None:
         return preview
     inside = agent.workspace.is_inside(preview.launch.cwd)
     profile = (verdict.sandbox or "build") if inside else "none"
-    hosts = agent.host.settings.words("sandbox.hosts") if profile == "net" else ()
-    environment = tuple(sorted({**agent.host.variables, **dict(preview.launch.environment)}.items()))
+    hosts = agent.services.settings.words("sandbox.hosts") if profile == "net" else ()
+    environment = tuple(sorted({**agent.state.variables, **dict(preview.launch.environment)}.items()))
     launch = replace(preview.launch, profile=profile, hosts=hosts, environment=environment)
     return replace(preview, launch=launch)
 
@@ -256,7 +255,7 @@ def _sends(verdict: Verdict) -> bool:
 
 
 def _describe_sandbox(preview: Preview | None, isolation: Isolation) -> str:
-    """What the program may touch if it runs, in words."""
+    """What the program can touch, for the user."""
     if preview is None or preview.launch is None:
         return ""
     profile = preview.launch.profile
@@ -269,34 +268,34 @@ def _describe_sandbox(preview: Preview | None, isolation: Isolation) -> str:
 def _approval_request(
     agent: Agent, tool: Tool, call: ToolCall, preview: Preview | None, verdict: Verdict
 ) -> ApprovalRequested:
-    kept = rule_offer(tool, preview, verdict)
+    offer = rule_offer(tool, preview, verdict)
     options: tuple[Decision, ...] = ("allow_once", "reject_once")
-    if kept.always:
+    if offer.always:
         options = ("allow_once", "allow_session", "allow_always", "reject_once", "reject_always")
     title = preview.title if preview is not None else _call_title(tool, call)
     return ApprovalRequested(
-        id=agent.host.new_id(),
+        id=new_id(),
         agent=agent.path,
         tool=tool.name,
         title=title,
         reason=verdict.reason,
-        parts=_approval_parts(preview, call, verdict, collect_refusals(agent.host.log.durable())),
+        parts=_approval_parts(preview, call, verdict, collect_refusals(agent.services.log.durable())),
         destination=verdict.destination or (preview.destination if preview is not None else ""),
         risk=verdict.risk,
-        shape=str(kept),
+        shape=str(offer),
         options=options,
-        expires=agent.host.patience(),
+        expires=agent.services.approvals.timeout(agent.state.origin),
         note=_problems_note(preview),
         whole=preview is not None and preview.whole,
-        remembers=kept.session,
-        keeps=kept.always,
+        remembers=offer.session,
+        keeps=offer.always,
         rules=verdict.rules,
         alternative=verdict.alternative,
     )
 
 
 def _problems_note(preview: Preview | None) -> str:
-    """What the change does to problems, in one line; empty where nobody could look."""
+    """What the change does to problems, in one line; empty when they were not checked."""
     checked = preview.checked if preview is not None else None
     if checked is None:
         return ""
@@ -321,7 +320,7 @@ def _approval_parts(
     if preview is None:
         return (ApprovalPart("call", call.name, call.written),)
     if verdict.parts and preview.line is not None:
-        # The whole line first, as it will run; then what it was read as.
+        # The whole line first, as it will run; then its parsed commands.
         whole = ApprovalPart("line", preview.line.text, _launch_folder(preview))
         read = tuple(
             ApprovalPart(f"command#{at}", one.text, level=one.level, reason=one.reason)
@@ -329,7 +328,7 @@ def _approval_parts(
         )
         return (whole, *read)
     if preview.changes is not None:
-        return tuple(approval_part(one, refused) for one in preview.changes.files)
+        return tuple(approval_part(file, refused) for file in preview.changes.files)
     return tuple(ApprovalPart(part.id, part.title, part.detail) for part in preview.parts)
 
 
@@ -338,22 +337,22 @@ def _launch_folder(preview: Preview) -> str:
 
 
 def _review_answer(preview: Preview | None, answer: ApprovalAnswer) -> ReviewedChanges | None:
-    """What a person took of the change set, by hunk; None where there is none."""
+    """The parts of a change set the user accepted; None for other calls."""
     if preview is None or preview.changes is None:
         return None
     return review_changes(preview.changes, answer.parts, answer.edits)
 
 
 async def _narrow_preview(
-    preview: Preview | None, taken: ReviewedChanges | None, context: Context
+    preview: Preview | None, reviewed: ReviewedChanges | None, context: Context
 ) -> Preview | None:
-    """The preview with what the person took, as they took it."""
-    if preview is None or taken is None or not taken.told:
+    """The preview reduced to what the user accepted."""
+    if preview is None or reviewed is None or not reviewed.note:
         return preview
-    # What was checked was the whole set: what is left of it is looked at again, for a moment.
-    checked = await context.navigator.checked(taken.changes, CHECK_SECONDS) if preview.checked else None
+    # The check covered the whole change set; check again what remains of it.
+    checked = await context.navigator.checked(reviewed.changes, CHECK_SECONDS) if preview.checked else None
     shown = checked if checked is not None and checked.state == "checked" else None
-    return replace(preview, changes=taken.changes, checked=shown)
+    return replace(preview, changes=reviewed.changes, checked=shown)
 
 
 def _denial_text(verdict: Verdict) -> str:
@@ -361,28 +360,28 @@ def _denial_text(verdict: Verdict) -> str:
     return f"{text}; instead: {verdict.alternative}" if verdict.alternative else text
 
 
-def _incomplete_text(taken: ReviewedChanges, whole: bool) -> str:
-    """Why nothing of what was allowed may be written, or nothing."""
-    others = ", ".join((*taken.refused, *taken.edited))
-    if taken.problem:
-        return f"nothing was written: {taken.problem}"
+def _incomplete_text(reviewed: ReviewedChanges, whole: bool) -> str:
+    """Why nothing of an allowed change may be written, or an empty string."""
+    others = ", ".join((*reviewed.refused, *reviewed.edited))
+    if reviewed.problem:
+        return f"nothing was written: {reviewed.problem}"
     if whole and others:
         return (
-            f"nothing was written: this change is applied as a whole, and the person left out {others}; "
+            f"nothing was written: this change is applied as a whole, and the user left out {others}; "
             "ask them what they want instead"
         )
-    if not taken.changes.files:
-        return f"nothing was written: the person left nothing of it\n{taken.told}"
+    if not reviewed.changes.files:
+        return f"nothing was written: the user accepted none of it\n{reviewed.note}"
     return ""
 
 
 def _rejection_text(answer: ApprovalAnswer, verdict: Verdict, someone: bool) -> str:
     if not someone or answer.by == "nobody":
         return (
-            f"denied: {verdict.reason}, and nobody is there to ask; allow it with --allow or another --mode"
+            f"denied: {verdict.reason}, and no user is there to ask; allow it with --allow or another --mode"
         )
     if answer.by == "timeout":
-        return f"denied: {verdict.reason}, and nobody answered in time; go on without it and say so"
+        return f"denied: {verdict.reason}, and there was no answer in time; continue without it and say so"
     if answer.note:
-        return f"the person rejected this call and says: {answer.note}"
-    return "the person rejected this call; do not repeat it, ask what they want instead"
+        return f"the user rejected this call and says: {answer.note}"
+    return "the user rejected this call; do not repeat it, ask what they want instead"

@@ -1,5 +1,6 @@
-"""Going back to before a turn: what there is to go back to, and the way. A call's turn, and the
-conversation, are this module's; files are the part of `workspace/checkpoints`."""
+"""Checkpoints around calls, and rewinding to before a turn. Files are restored by
+`cockpit/workspace/checkpoints`; which turns and which conversation a rewind means is decided here.
+"""
 
 import asyncio
 import time
@@ -34,7 +35,7 @@ MAX_TITLE_LENGTH = 200
 
 @dataclass(frozen=True, slots=True)
 class PastTurn:
-    """A turn of the main agent. `seq` is its first event's."""
+    """A turn of the main agent. `seq` is that of its first event."""
 
     id: str
     seq: int
@@ -45,31 +46,31 @@ class PastTurn:
 async def run_with_checkpoint(
     agent: Agent, tool: Tool, call: ToolCall, permitted: Permission, run: Callable[[], Awaitable[Done]]
 ) -> Done:
-    """`run` the call between two looks at the files, so that what it changes can be taken back."""
-    kept = agent.checkpoints
-    if kept is None or not await _may_write(agent, tool, call, permitted.preview):
+    """Run a call between two scans of the files, so that its changes can be undone."""
+    checkpoints = agent.folder.checkpoints
+    if checkpoints is None or not await _may_write(agent, tool, call, permitted.preview):
         return await run()
-    log, preview = agent.host.log, permitted.preview
+    log, preview = agent.services.log, permitted.preview
     title = (preview.title if preview is not None else "") or tool.name
     facts = CheckpointCall(
-        agent.host.session, log.turn, agent.path, call.id, title[:MAX_TITLE_LENGTH], time.time()
+        agent.services.session, log.turn, agent.path, call.id, title[:MAX_TITLE_LENGTH], time.time()
     )
 
     def say(text: str, hint: str) -> None:
         log.emit(Warned(text, hint, "checkpoints"), agent.path, call.id)
 
     jobs = any(job.running for job in agent.workspace.processes.jobs())
-    await kept.begin(facts, _write_paths(preview), jobs, say)
+    await checkpoints.begin(facts, _write_paths(preview), jobs, say)
     try:
         return await run()
     finally:
-        await kept.finish(call.id, say)
+        await checkpoints.finish(call.id, say)
 
 
 def warm_checkpoints(agent: Agent, tool: Tool) -> None:
-    """A call was taken up that may write, or is a sign of more: look the files over beside it."""
-    if agent.checkpoints is not None and tool.kind not in READ_ONLY_KINDS:
-        agent.checkpoints.warm()
+    """Scan the files in the background: a call that may write has begun."""
+    if agent.folder.checkpoints is not None and tool.kind not in READ_ONLY_KINDS:
+        agent.folder.checkpoints.warm()
 
 
 async def _may_write(agent: Agent, tool: Tool, call: ToolCall, preview: Preview | None) -> bool:
@@ -78,20 +79,20 @@ async def _may_write(agent: Agent, tool: Tool, call: ToolCall, preview: Preview 
     launch = preview.launch if preview is not None else None
     if launch is None or launch.profile != "read":
         return True
-    # Only what is really held in can change nothing.
+    # Only a program that a sandbox really holds cannot change anything.
     return (await agent.workspace.processes.isolation()).level == "none"
 
 
 def _write_paths(preview: Preview | None) -> tuple[str, ...] | None:
-    """What a call says it will write; None where it may write anything."""
+    """The files a call says it will write; None when it may write anything."""
     if preview is None or preview.changes is None:
         return None
     files = preview.changes.files
-    return tuple(dict.fromkeys(path for one in files for path in (one.moved_from, one.path) if path))
+    return tuple(dict.fromkeys(path for file in files for path in (file.moved_from, file.path) if path))
 
 
 async def rewind(agent: Agent, op: Rewind) -> None:
-    """Carry `op` out. Nothing else may run. Raises `CockpitError` when nothing could be done."""
+    """Carry out `op` while nothing else runs. Raises `CockpitError` when nothing could be done."""
     try:
         await _rewind(agent, op)
     except OSError as error:
@@ -101,38 +102,38 @@ async def rewind(agent: Agent, op: Rewind) -> None:
 
 
 async def _rewind(agent: Agent, op: Rewind) -> None:
-    asked = _undo_event(agent, op.turn) if op.undo else _rewind_event(agent, op)
+    rewound = _undo_event(agent, op.turn) if op.undo else _rewind_event(agent, op)
     shadow, restored, way = _agent_shadow(agent), RestoreResult((), (), ()), RewindPlan()
     persons: tuple[str, ...] = ()
-    if asked.what != "conversation":
-        way = await asyncio.to_thread(_plan_way, shadow, agent, asked)
+    if rewound.what != "conversation":
+        way = await asyncio.to_thread(_plan_way, shadow, agent, rewound)
         steps = way.of("agent") + (way.of("person") if op.persons == "overwrite" else ())
         persons = tuple(step.path for step in way.of("person") if op.persons == "keep")
         restored = await restore_files(agent.workspace, shadow.objects, way, steps)
-        await asyncio.to_thread(_record_rewind, shadow, agent, op.id, asked, way, restored)
+        await asyncio.to_thread(_record_rewind, shadow, agent, op.id, rewound, way, restored)
         await _announce_files(agent, restored)
     left = (*((step.path, step.reason) for step in way.blocked), *restored.left)
-    said = tuple(f"{path}: {reason}" for path, reason in left)
+    left_out = tuple(f"{path}: {reason}" for path, reason in left)
     files = len(restored.paths)
-    event = replace(asked, id=op.id, files=files, kept=persons, left=said)
-    agent.host.log.emit(event)
+    event = replace(rewound, id=op.id, files=files, kept=persons, left=left_out)
+    agent.services.log.emit(event)
     if event.what != "files":
-        agent.context_tokens = 0
+        agent.window_use.reported = 0
 
 
 def past_turns(envelopes: tuple[Envelope, ...]) -> tuple[PastTurn, ...]:
-    """The main agent's turns, in order."""
+    """The turns of the main agent, in order."""
     return tuple(
-        PastTurn(one.turn, one.seq, one.time, plain_text(one.event.content))
-        for one in envelopes
-        if isinstance(one.event, TurnStarted) and one.agent == "main"
+        PastTurn(envelope.turn, envelope.seq, envelope.time, plain_text(envelope.event.content))
+        for envelope in envelopes
+        if isinstance(envelope.event, TurnStarted) and envelope.agent == "main"
     )
 
 
 def active_rewinds(agent: Agent) -> dict[str, Rewound]:
-    """The rewinds that nobody has undone, by id."""
+    """The rewinds that were not undone, by id."""
     found: dict[str, Rewound] = {}
-    for envelope in agent.host.log.durable():
+    for envelope in agent.services.log.durable():
         if isinstance(event := envelope.event, Rewound):
             if event.undoes:
                 found.pop(event.undoes, None)
@@ -142,9 +143,13 @@ def active_rewinds(agent: Agent) -> dict[str, Rewound]:
 
 
 def rewound_turns(agent: Agent, part: str) -> set[str]:
-    """The turns of which the `files` (or the `conversation`) were rewound and are so still."""
-    order = past_turns(agent.host.log.durable())
-    seqs = {one.event.id: one.seq for one in agent.host.log.durable() if isinstance(one.event, Rewound)}
+    """The turns whose `files` (or `conversation`) are rewound now."""
+    order = past_turns(agent.services.log.durable())
+    seqs = {
+        envelope.event.id: envelope.seq
+        for envelope in agent.services.log.durable()
+        if isinstance(envelope.event, Rewound)
+    }
     gone: set[str] = set()
     for event in active_rewinds(agent).values():
         if event.what in (part, "both"):
@@ -153,28 +158,28 @@ def rewound_turns(agent: Agent, part: str) -> set[str]:
 
 
 def way_back_to(agent: Agent, turn: str) -> RewindPlan:
-    """The way to before `turn`, or back from the rewind of that id. Reads the tree: call it in a thread.
-    Raises `CockpitError` for a turn that is none."""
+    """The steps to before `turn`, or back from the rewind of that id. Reads the tree: call it in a thread.
+    Raises `CockpitError` for an unknown turn."""
     if turn in active_rewinds(agent):
         return _plan_way(_agent_shadow(agent), agent, _undo_event(agent, turn))
     return _plan_way(_agent_shadow(agent), agent, _rewind_event(agent, Rewind("", "", turn)))
 
 
 def _agent_shadow(agent: Agent) -> CheckpointStore:
-    if agent.checkpoints is None:
+    if agent.folder.checkpoints is None:
         raise CockpitError("this session keeps no checkpoints", "git can take files back")
-    return agent.checkpoints.shadow
+    return agent.folder.checkpoints.store
 
 
 def _rewind_event(agent: Agent, op: Rewind) -> Rewound:
-    for turn in past_turns(agent.host.log.durable()):
+    for turn in past_turns(agent.services.log.durable()):
         if turn.id == op.turn:
             return Rewound(op.id, turn.id, op.what, turn.seq, prompt=turn.prompt)
     raise CockpitError(f"there is no turn {op.turn} in this session", "/rewind lists them")
 
 
 def _undo_event(agent: Agent, id: str) -> Rewound:
-    """The event that takes a rewind back: that of `id`, or the last."""
+    """The event that undoes the rewind `id`, or the last one."""
     found = active_rewinds(agent)
     if not found or (id and id not in found):
         raise CockpitError("there is no rewind to undo", "/rewind lists what there is")
@@ -182,31 +187,33 @@ def _undo_event(agent: Agent, id: str) -> Rewound:
     return Rewound("", event.turn, event.what, event.from_seq, undoes=event.id)
 
 
-def _plan_way(shadow: CheckpointStore, agent: Agent, asked: Rewound) -> RewindPlan:
-    records = shadow.records(agent.host.session)
-    if asked.undoes:
-        chosen = [one for one in records if one.kind == "rewind" and one.call.call == asked.undoes]
+def _plan_way(shadow: CheckpointStore, agent: Agent, rewound: Rewound) -> RewindPlan:
+    records = shadow.records(agent.services.session)
+    if rewound.undoes:
+        selected = [
+            record for record in records if record.kind == "rewind" and record.call.call == rewound.undoes
+        ]
     else:
         gone = rewound_turns(agent, "files")
-        order = past_turns(agent.host.log.durable())
-        wanted = {one.id for one in order if one.seq >= asked.from_seq} - gone
-        chosen = [one for one in records if one.kind == "call" and one.call.turn in wanted]
-    return plan_rewind(chosen, shadow.now)
+        order = past_turns(agent.services.log.durable())
+        turns = {turn.id for turn in order if turn.seq >= rewound.from_seq} - gone
+        selected = [record for record in records if record.kind == "call" and record.call.turn in turns]
+    return plan_rewind(selected, shadow.now)
 
 
 def _record_rewind(
-    shadow: CheckpointStore, agent: Agent, id: str, asked: Rewound, way: RewindPlan, restored: RestoreResult
+    shadow: CheckpointStore, agent: Agent, id: str, rewound: Rewound, way: RewindPlan, restored: RestoreResult
 ) -> None:
-    """A rewind is a step like any other: what it changed is kept, so that it can be undone."""
+    """Record what a rewind changed, so that it can be undone."""
     now = time.time()
-    call = CheckpointCall(agent.host.session, "", agent.path, id, "rewind", now)
+    call = CheckpointCall(agent.services.session, "", agent.path, id, "rewind", now)
     delta = TreeDelta(rewound_files(way, restored.paths), restored.made, restored.removed)
-    shadow.rewound(CallRecord("rewind", call, now, delta, undoes=asked.undoes))
+    shadow.rewound(CallRecord("rewind", call, now, delta, undoes=rewound.undoes))
 
 
 async def _announce_files(agent: Agent, restored: RestoreResult) -> None:
-    """Tell frontends and language servers which files are different now."""
+    """Tell frontends and language servers which files changed."""
     diffs = await asyncio.to_thread(lambda: [make_diff(change) for change in restored.changes])
     for change, diff in zip(restored.changes, diffs, strict=True):
         agent.navigator.changed(change.path, change.before, ())
-        agent.host.log.emit(FileChanged(change.path, change.change, diff.added, diff.removed))
+        agent.services.log.emit(FileChanged(change.path, change.change, diff.added, diff.removed))

@@ -1,13 +1,9 @@
-"""How a tool's result is shown where a plugin draws it in place of the tool's own blocks.
+"""The tool calls of one answer, from start to result: each call has exactly one result.
 
-The calls of one answer, from intake to their results: each call has exactly one.
-
-Consecutive calls that are safe beside each other run together, results in call order; all others
-run alone. The order for one call is the house's: guards, arguments, preview, deciders, rules and
-mode, approval, mark, run, redact, cap, result.
-
-Calls that a plugin's function makes for its own work: through the same order as a model's call, with
-events of their own, and without a place in the conversation.
+Neighbouring calls that are safe together run together, with results in call order; all others run alone. The
+order for one call: guards, arguments, preview, deciders, rules and mode, approval, mark, run, redact, cap,
+result. Calls that plugins make for their own work take the same way; their results are not part of the
+conversation.
 """
 
 import asyncio
@@ -24,8 +20,9 @@ from cockpit.core.agent.plugin_context import build_context
 from cockpit.core.agent.turn_limits import LimitReached, LoopGuard
 from cockpit.core.calls.call_permission import Permission, permit_call
 from cockpit.core.calls.rewind import run_with_checkpoint, warm_checkpoints
-from cockpit.core.permission import verdicts
+from cockpit.core.permission.verdicts import MCP_PREFIX, MCP_START_SECONDS, is_outside_text
 from cockpit.core.plugins.toolbox import check_arguments
+from cockpit.core.transcript.log import new_id
 from cockpit.core.transcript.session_store import cap_output
 from cockpit.errors import CockpitError
 from cockpit.plugin.context import Context, PlanRefused, RunningCall
@@ -39,29 +36,25 @@ from cockpit.safety.audit_log import AuditFailed
 
 
 def render_result(agent: Agent, tool: Tool, call: ToolCall, result: ToolResult) -> tuple[Block, ...]:
-    """The blocks of the tool's renderer; the result's own where there is none, or it fails."""
-    renderer = agent.host.catalog.get(Renderer, tool.name)
+    """The blocks of the tool's renderer, or the result's own when there is none or it fails."""
+    renderer = agent.services.catalog.get(Renderer, tool.name)
     if renderer is None:
         return result.blocks
     try:
         return renderer.render(call, result)
-    # Foreign code: a renderer that raises leaves the tool's own blocks.
+    # Plugin code: a renderer that raises leaves the tool's own blocks.
     except (Exception, SystemExit) as error:
-        agent.host.log.emit(Warned(f"the renderer of {tool.name} failed: {error}"), agent.path, call.id)
+        agent.services.log.emit(Warned(f"the renderer of {tool.name} failed: {error}"), agent.path, call.id)
         return result.blocks
 
 
 FinishCall = Callable[[ToolResult], None]
 MAX_NAVIGATED_FILES = 8
-FOREIGN = "mcp__"
-# What brings back what other people's servers say.
-OUTSIDE = (FOREIGN, "list_mcp_", "read_mcp_")
-STARTING = 15.0
-CANCELLED_TEXT = "cancelled by the person; what it had done by then stays done"
+CANCELLED_TEXT = "cancelled by the user; what it did before stays done"
 
 
 async def run_calls(agent: Agent, calls: tuple[ToolCall, ...], guard: LoopGuard) -> list[ToolResult]:
-    """Run `calls` and emit a result for each, also when this is cancelled in the middle."""
+    """Run `calls` and emit a result for each, also when cancelled."""
     open_calls = {call.id: call for call in calls}
     results: list[ToolResult] = []
 
@@ -70,12 +63,12 @@ async def run_calls(agent: Agent, calls: tuple[ToolCall, ...], guard: LoopGuard)
             return
         results.append(result)
         audit_end(agent, result)
-        agent.host.log.emit(ToolCallFinished(result), agent.path, result.call)
+        agent.services.log.emit(ToolCallFinished(result), agent.path, result.call)
 
     try:
         for batch in _group_calls(agent, calls):
             await _run_batch(agent, batch, guard, finish)
-            await agent.host.log.sync()
+            await agent.services.log.sync()
     finally:
         for call in tuple(open_calls.values()):
             finish(ToolResult(call.id, call.name, "cancelled", CANCELLED_TEXT))
@@ -83,15 +76,15 @@ async def run_calls(agent: Agent, calls: tuple[ToolCall, ...], guard: LoopGuard)
 
 
 def audit_end(agent: Agent, result: ToolResult) -> None:
-    """The end of a call in the audit. What ran has run: where that cannot be written it is said, and the
-    next call, whose decision cannot be written either, will not run."""
-    host = agent.host
+    """Write the end of a call to the audit log. A failure is reported; the next call, whose decision cannot
+    be written either, will not run."""
+    services = agent.services
     try:
-        host.audit.finished(agent.path, result)
+        services.audit.finished(agent.path, result)
     except AuditFailed as error:
-        host.log.emit(Warned(error.message, error.hint, "audit"), agent.path, result.call)
+        services.log.emit(Warned(error.message, error.hint, "audit"), agent.path, result.call)
         return
-    host.log.anchor(host.audit.head)
+    services.log.anchor(services.audit.head)
 
 
 async def _run_batch(agent: Agent, batch: list[ToolCall], guard: LoopGuard, finish: FinishCall) -> None:
@@ -109,7 +102,7 @@ async def _run_batch(agent: Agent, batch: list[ToolCall], guard: LoopGuard, fini
 
 
 def _group_calls(agent: Agent, calls: tuple[ToolCall, ...]) -> Iterator[list[ToolCall]]:
-    """Neighbours that may run together; every other call alone."""
+    """Groups of neighbouring calls that may run together; every other call alone."""
     together: list[ToolCall] = []
     for call in calls:
         found = agent.toolbox.find(call.name, call.arguments)
@@ -127,23 +120,23 @@ def _group_calls(agent: Agent, calls: tuple[ToolCall, ...]) -> Iterator[list[Too
 def _is_concurrent(tool: Tool, arguments: Arguments) -> bool:
     try:
         return tool.is_concurrent(arguments)
-    # Foreign code, asked before the arguments were checked.
+    # Plugin code, asked before the arguments were checked.
     except (Exception, SystemExit):
         return False
 
 
 async def run_call(agent: Agent, call: ToolCall, guard: LoopGuard, asked_by: AskedBy = "model") -> ToolResult:
-    """One call through the whole order. Raises nothing but cancellation."""
+    """Run one call through the whole order. Raises nothing but cancellation."""
     started = time.monotonic()
-    found = await verdicts.find_tool(agent, call)
+    found = await _find_tool(agent, call)
     if found is None or call.problem:
-        agent.host.log.emit(ToolCallStarted(call, "other", call.name, asked_by), agent.path, call.id)
+        agent.services.log.emit(ToolCallStarted(call, "other", call.name, asked_by), agent.path, call.id)
         if found is not None:
             guard.misread(found[0].name, call.problem)
         return _result(call, "error", call.problem) if call.problem else _unknown_tool(agent, call)
     tool, arguments = found
     call = replace(call, name=tool.name, arguments=arguments)
-    agent.host.log.emit(
+    agent.services.log.emit(
         ToolCallStarted(call, tool.kind, _call_title(tool, call), asked_by), agent.path, call.id
     )
     warm_checkpoints(agent, tool)
@@ -157,103 +150,103 @@ async def run_call(agent: Agent, call: ToolCall, guard: LoopGuard, asked_by: Ask
     except LimitReached as error:
         result = _result(call, "error", f"not run: {error.message}")
     except AuditFailed as error:
-        agent.host.log.emit(Warned(error.message, error.hint, "audit"), agent.path, call.id)
+        agent.services.log.emit(Warned(error.message, error.hint, "audit"), agent.path, call.id)
         result = _result(call, "error", f"not run: {error}")
     except CockpitError as error:
         result = _result(call, "error", str(error))
     except TimeoutError:
         result = _result(call, "error", f"stopped after {tool.seconds:g} s, its time limit")
-    # Foreign code: whatever a tool raises (also `sys.exit`) is a result; the traceback goes to the log.
+    # Plugin code: whatever a tool raises (also `sys.exit`) is a result; the traceback goes to the log.
     except (Exception, SystemExit) as error:
         text = f"{tool.name} failed: {type(error).__name__}: {error}"
-        agent.host.log.emit(Warned(text, traceback.format_exc(limit=-6), tool.name), agent.path, call.id)
+        agent.services.log.emit(Warned(text, traceback.format_exc(limit=-6), tool.name), agent.path, call.id)
         result = _result(call, "error", text)
     result = replace(result, seconds=round(time.monotonic() - started, 3))
     return await _run_failure_guards(agent, call, result) if result.outcome == "error" else result
 
 
 async def _run_failure_guards(agent: Agent, call: ToolCall, result: ToolResult) -> ToolResult:
-    """A failure with what guards have to say to it."""
+    """A failed result with the texts guards add to it."""
     guarded = Guarded("tool_failure", result.text, call, call.name)
-    passed = await run_guards(agent, guarded, call=call.id)
-    return replace(result, text="\n\n".join((result.text, *passed.added))) if passed.added else result
+    outcome = await run_guards(agent, guarded, call=call.id)
+    return replace(result, text="\n\n".join((result.text, *outcome.added))) if outcome.added else result
 
 
 async def _run_checked(
     agent: Agent, tool: Tool, call: ToolCall, guard: LoopGuard, asked_by: AskedBy
 ) -> ToolResult:
     running = RunningCall(call, None, _progress_reporter(agent, call))
-    context = build_context(agent, agent.host.catalog.owner(Tool, tool.name), running)
+    context = build_context(agent, agent.services.catalog.owner(Tool, tool.name), running)
     if agent.halt and asked_by != "person":
         return _result(call, "denied", f"not run: the turn was ended by {agent.halt}")
     guarded = Guarded("tool_call", call=call, tool=tool.name, facts={"asked_by": asked_by})
-    passed = await run_guards(agent, guarded, call=call.id)
-    if said := passed.refusal or passed.halt:
-        return _result(call, "denied", f"refused by {said}")
-    call = passed.guarded.call or call
+    outcome = await run_guards(agent, guarded, call=call.id)
+    if refusal := outcome.refusal or outcome.halt:
+        return _result(call, "denied", f"refused by {refusal}")
+    call = outcome.guarded.call or call
     check_arguments(tool, call.arguments)
     if asked_by == "model" and (repeated := guard.repeats(tool, call.arguments)):
         return _result(call, "repeated", repeated)
     running = replace(running, call=call)
-    # Rules judge what is named, hidden or not; what a change would hold is seen through the veil.
+    # Rules judge the named files, hidden ones too; the preview of a change must not show hidden content.
     bare = replace(context, workspace=agent.workspace, navigator=agent.navigator, call=None)
     looking = replace(context if tool.kind in ("edit", "delete", "move") else bare, call=running)
     preview = await tool.preview(call.arguments, looking) if tool.preview else None
-    if spoilt := _marker_problem(agent, preview):
-        return _result(call, "error", spoilt)
-    permitted = await permit_call(agent, tool, call, preview, bare, passed.asks, asked_by)
+    if problem := _marker_problem(agent, preview):
+        return _result(call, "error", problem)
+    permitted = await permit_call(agent, tool, call, preview, bare, outcome.asks, asked_by)
     if not permitted.allowed:
         return _result(call, "denied", permitted.reason)
-    # A person may have edited hunks that they saw without their secrets.
-    if spoilt := _marker_problem(agent, permitted.preview):
-        return _result(call, "error", spoilt)
+    # The user may have edited hunks in which secrets were redacted.
+    if problem := _marker_problem(agent, permitted.preview):
+        return _result(call, "error", problem)
     agent.budget.spend_call()
     run = partial(_run_tool, agent, tool, call, permitted, context)
-    # What a person runs is the person's own: no rewind takes it back.
+    # What the user runs is not undone by a rewind.
     ran = await (run_with_checkpoint(agent, tool, call, permitted, run) if asked_by != "person" else run())
-    done = agent.host.redactor.done(ran, tool.kind, call.id)
-    done = _append_notes(done, (*passed.added, *((permitted.note,) if permitted.note else ())))
+    done = agent.services.redactor.done(ran, tool.kind, call.id)
+    done = _append_notes(done, (*outcome.added, *((permitted.note,) if permitted.note else ())))
     return await _finish_result(agent, tool, call, done, permitted, guard)
 
 
 async def _run_tool(
     agent: Agent, tool: Tool, call: ToolCall, permitted: Permission, context: Context
 ) -> Done:
-    """The tool's own function. Its decision is on disk first, and its mark when it can change something: both
-    are waited for at once, as each of them is a disk's time."""
+    """Run the tool's function. First its decision and, when it can change something, its mark are written to
+    disk, both at once, because each takes as long as the disk."""
     if tool.is_concurrent(call.arguments):
-        await agent.host.audit.sync()
+        await agent.services.audit.sync()
     else:
-        agent.host.log.mark(call.id)
-        await asyncio.gather(agent.host.audit.sync(), agent.host.log.sync())
-    reads = agent.reads
+        agent.services.log.mark(call.id)
+        await asyncio.gather(agent.services.audit.sync(), agent.services.log.sync())
+    reads = agent.folder.reads
     stamp = await reads.stamp(tool, permitted.preview, context)
-    if (kept := reads.find(call, stamp)) is not None:
-        return kept
+    if (cached := reads.find(call, stamp)) is not None:
+        return cached
     left = agent.budget.seconds_left()
     seconds = tool.seconds if left is None else min(tool.seconds, left)
     running = RunningCall(call, permitted.preview, _progress_reporter(agent, call), permitted.seal)
     async with asyncio.timeout(seconds):
         done = await tool.run(call.arguments, replace(context, call=running))
-    reads.keep(call, stamp, done)
+    reads.store(call, stamp, done)
     _notify_navigator(tool, permitted.preview, context)
     return done
 
 
 def _marker_problem(agent: Agent, preview: Preview | None) -> str:
-    """Why these changes must not be written: they would put our own marker where a secret stands."""
+    """Why these changes must not be written: they contain our redaction marker in place of a secret."""
     changes = preview.changes if preview is not None else None
-    path = agent.host.redactor.find_new_marker(changes) if changes is not None else ""
+    path = agent.services.redactor.find_new_marker(changes) if changes is not None else ""
     if not path:
         return ""
     return (
         f"nothing was written: the new text of {path} holds a [redacted ...] marker in place of a secret; "
-        "leave the lines with the secret as they are (edit around them), or ask the person to edit the file"
+        "leave the lines with the secret as they are (edit around them), or ask the user to edit the file"
     )
 
 
 def _notify_navigator(tool: Tool, preview: Preview | None, context: Context) -> None:
-    """Files that a call read or wrote will be asked about: their language's server may be started."""
+    """Tell the navigator which files a call read or wrote: questions about them are likely."""
     if tool.kind in ("read", "edit"):
         for path in _touched_files(tool, preview, context.workspace.root):
             context.navigator.seen(path)
@@ -270,8 +263,8 @@ def _touched_files(tool: Tool, preview: Preview | None, root: str) -> tuple[str,
 async def _finish_result(
     agent: Agent, tool: Tool, call: ToolCall, done: Done, permitted: Permission, guard: LoopGuard
 ) -> ToolResult:
-    host = agent.host
-    text, handle = cap_output(done.text, tool.cap, agent.window(), host.results)
+    services = agent.services
+    text, handle = cap_output(done.text, tool.cap, agent.window(), services.results)
     paths: list[Json] = [*_touched_files(tool, permitted.preview, agent.root)]
     facts: dict[str, Json] = {"is_error": done.is_error, "paths": paths}
     guarded = Guarded("tool_result", text, call, tool.name, facts=facts)
@@ -280,8 +273,8 @@ async def _finish_result(
     if passed.refusal:
         return _result(call, "denied", f"the result is held back by {passed.refusal}")
     outcome: Outcome = "error" if done.is_error else "ok"
-    if verdicts.is_outside_text(tool, permitted.sends):
-        host.has_read_outside = True
+    if is_outside_text(tool, permitted.sends):
+        agent.state.record_outside_text()
     result = ToolResult(call.id, tool.name, outcome, text, done.blocks, handle, isolation=done.isolation)
     return replace(result, blocks=render_result(agent, tool, call, result))
 
@@ -293,7 +286,7 @@ def _append_notes(done: Done, notes: tuple[str, ...]) -> Done:
 def _call_title(tool: Tool, call: ToolCall) -> str:
     try:
         return tool.title(call.arguments)
-    # Foreign code, given arguments that are not checked yet.
+    # Plugin code, given arguments that are not checked yet.
     except (Exception, SystemExit):
         return tool.name
 
@@ -312,32 +305,41 @@ def _result(call: ToolCall, outcome: Outcome, text: str) -> ToolResult:
 
 def _progress_reporter(agent: Agent, call: ToolCall) -> Callable[[str], None]:
     def progress(text: str) -> None:
-        agent.host.log.emit(ToolCallProgressed(call.id, text), agent.path, call.id)
+        agent.services.log.emit(ToolCallProgressed(call.id, text), agent.path, call.id)
 
     return progress
 
 
 MAX_CALL_DEPTH = 4
-# Between the id of a call and that of one made for it.
+# Separates the id of a call from that of a call made for it.
 NESTED_CALL_SIGN = ">"
 
 
 async def call_tool_for_plugin(
     agent: Agent, name: str, arguments: Mapping[str, Json], within: str = ""
 ) -> ToolResult:
-    """Run `name` for the function that serves the call `within` ("": a command's, or a guard's).
+    """Run `name` for the plugin function that serves the call `within` (empty for a command or a guard).
 
-    Raises `CockpitError` below the depth of four: a tool that calls itself would go on for ever.
+    Raises `CockpitError` below a depth of four: a tool that calls itself would not end.
     """
     if within.count(NESTED_CALL_SIGN) >= MAX_CALL_DEPTH:
         raise CockpitError(
             f"{name} was not run: calls make calls more than {MAX_CALL_DEPTH} deep", "call it yourself"
         )
-    call = ToolCall(f"{within or 'plugin'}{NESTED_CALL_SIGN}{agent.host.new_id()}", name, dict(arguments))
-    result = ToolResult(call.id, call.name, "cancelled", "cancelled by the person")
+    call = ToolCall(f"{within or 'plugin'}{NESTED_CALL_SIGN}{new_id()}", name, dict(arguments))
+    result = ToolResult(call.id, call.name, "cancelled", "cancelled by the user")
     try:
         result = await run_call(agent, call, LoopGuard(False), "plugin")
     finally:
         audit_end(agent, result)
-        agent.host.log.emit(ToolCallFinished(result), agent.path, call.id)
+        agent.services.log.emit(ToolCallFinished(result), agent.path, call.id)
     return result
+
+
+async def _find_tool(agent: Agent, call: ToolCall) -> tuple[Tool, Arguments] | None:
+    """The tool of a call. An MCP server that still starts is waited for."""
+    found = agent.toolbox.find(call.name, call.arguments)
+    if found is None and call.name.startswith(MCP_PREFIX):
+        await agent.services.connections.settled(MCP_START_SECONDS)
+        found = agent.toolbox.find(call.name, call.arguments)
+    return found

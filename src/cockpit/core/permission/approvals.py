@@ -1,46 +1,46 @@
-"""The hunk ledger: which hunks a person took, refused or edited, the change set that leaves, and what the
-model is told of it. Pure: knows no files and asks nobody.
-
-Approvals and questions that wait for a person. Knows nothing of tools or screens.
+"""Approvals and questions that wait for the user, and the hunk ledger: which hunks of a change the user
+accepted, refused or edited, the change set that remains, and what the model is told. Knows no tools and no
+screens.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from cockpit.core.transcript.log import SessionLog
+from cockpit.core.transcript.log import SessionLog, new_id
 from cockpit.plugin.changes import ChangeSet, FileChange
 from cockpit.plugin.context import UserUnavailable
 from cockpit.protocol.content import Diff, Hunk, new_text
 from cockpit.protocol.events import ApprovalRequested, ApprovalResolved, Envelope, QuestionAsked, Warned
 from cockpit.protocol.messages import Decision
-from cockpit.protocol.ops import Answer, Decide
+from cockpit.protocol.ops import Answer, Decide, DecidePlan
 from cockpit.protocol.queries import RefusalRow
 from cockpit.protocol.rows import ApprovalPart, HunkEdit, HunkRow
 from cockpit.workspace.files.changes import apply_hunks, make_diff, make_file_change
 
 MAX_SHOWN_HUNKS = 12
 MAX_SHOWN_LINES = 24
+UNATTENDED_SECONDS = 300.0
 REDACTION_MARK = "[redacted"
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewedChanges:
-    """A change set after a person's answer. `accepted`, `refused` and `edited` are names of hunks, `told`
-    is what the model reads of it ("" when all was taken), `problem` why nothing may be written."""
+    """A change set after the user's answer. `accepted`, `refused` and `edited` are names of hunks. `note` is
+    the note for the model, empty when everything was accepted; `problem` says why nothing may be written."""
 
     changes: ChangeSet
     accepted: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
     edited: tuple[str, ...] = ()
-    told: str = ""
+    note: str = ""
     problem: str = ""
 
 
 @dataclass(slots=True)
 class HunkDecisions:
-    """The hunks of a change set while they are sorted, with words for the model."""
+    """The decisions on the hunks of a change set, collected with notes for the model."""
 
     accepted: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
@@ -50,7 +50,7 @@ class HunkDecisions:
 
 
 def approval_part(change: FileChange, refused: Iterable[RefusalRow] = ()) -> ApprovalPart:
-    """A file of a change set as a person is asked about it."""
+    """A file of a change set as the user is asked about it."""
     diff = make_diff(change)
     before = tuple(row for row in refused if row.path == change.path)
     can_edit = _can_edit(change)
@@ -69,7 +69,7 @@ def part_names(part: ApprovalPart) -> tuple[str, ...]:
 def split_hunks(
     request: ApprovalRequested, decision: Decision, parts: tuple[str, ...], edits: tuple[HunkEdit, ...]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The hunks that an allow refuses and edits; none of them when all is rejected."""
+    """The hunks an allow refuses and edits; none when everything is rejected."""
     if not decision.startswith("allow"):
         return (), ()
     edited = tuple(edit.hunk for edit in edits)
@@ -85,13 +85,13 @@ def split_hunks(
 def review_changes(
     changes: ChangeSet, parts: tuple[str, ...], edits: tuple[HunkEdit, ...] = ()
 ) -> ReviewedChanges:
-    """`changes` with what a person took, as they took it. `parts` name files or hunks, none means all."""
+    """`changes` as the user accepted them. `parts` names files or hunks; empty means all."""
     texts = {edit.hunk: edit.text for edit in edits}
     sorting = HunkDecisions()
     files = [_review_file(change, parts, texts, sorting) for change in changes.files]
-    kept = tuple(file for file in files if file is not None)
+    remaining = tuple(file for file in files if file is not None)
     return ReviewedChanges(
-        replace(changes, files=kept),
+        replace(changes, files=remaining),
         tuple(sorting.accepted),
         tuple(sorting.refused),
         tuple(sorting.edited),
@@ -100,17 +100,17 @@ def review_changes(
     )
 
 
-def hunks_for_audit(taken: ReviewedChanges | None) -> dict[str, object] | None:
-    """The names of the hunks for the audit, None where all was taken as it came."""
-    if taken is None or not taken.told:
+def hunks_for_audit(reviewed: ReviewedChanges | None) -> dict[str, object] | None:
+    """The names of the hunks for the audit log; None when everything was accepted unchanged."""
+    if reviewed is None or not reviewed.note:
         return None
-    return {"accepted": taken.accepted, "refused": taken.refused, "edited": taken.edited}
+    return {"accepted": reviewed.accepted, "refused": reviewed.refused, "edited": reviewed.edited}
 
 
 def _review_file(
     change: FileChange, parts: tuple[str, ...], texts: Mapping[str, str], sorting: HunkDecisions
 ) -> FileChange | None:
-    """The file as it is to be written, None when nothing of it is."""
+    """The file as it is to be written, or None when nothing of it is."""
     diff = make_diff(change)
     kept: set[str] = set()
     written: dict[str, bytes] = {}
@@ -126,9 +126,7 @@ def _review_file(
                 kept.add(hunk.id)
             sorting.edited.append(name)
             sorting.said.append(
-                _describe_hunk(
-                    "edited by the person, written as", change.path, line, _split_lines(texts[name])
-                )
+                _describe_hunk("edited by the user, written as", change.path, line, _split_lines(texts[name]))
             )
         elif not parts or change.path in parts or name in parts:
             kept.add(hunk.id if hunk else name)
@@ -147,8 +145,7 @@ def _review_file(
 
 
 def edited_bytes(hunk: Hunk, text: str) -> bytes:
-    """The bytes that take the place of a hunk's new lines: with its line ends, its byte order mark, and
-    a last newline where it had one."""
+    """The bytes that replace a hunk's new lines, with its line endings, byte order mark and final newline."""
     new = [line for line in hunk.lines if line[:1] in (" ", "+")]
     text = text.replace("\r\n", "\n")
     if not text:
@@ -165,30 +162,30 @@ def edited_bytes(hunk: Hunk, text: str) -> bytes:
 
 
 def collect_refusals(envelopes: Iterable[Envelope]) -> tuple[RefusalRow, ...]:
-    """Every hunk a person has refused, in order, out of a session's durable events."""
-    asked: dict[str, ApprovalRequested] = {}
-    found: list[RefusalRow] = []
+    """Every hunk the user refused, in order, from the durable events of a session."""
+    requests: dict[str, ApprovalRequested] = {}
+    refusals: list[RefusalRow] = []
     for envelope in envelopes:
         match envelope.event:
             case ApprovalRequested() as request:
-                asked[request.id] = request
-            case ApprovalResolved(by="person") as answer if answer.id in asked:
-                request = asked.pop(answer.id)
+                requests[request.id] = request
+            case ApprovalResolved(by="person") as answer if answer.id in requests:
+                request = requests.pop(answer.id)
                 everything = answer.decision.startswith("reject")
                 names = set(answer.refused)
                 for part in request.parts:
-                    found += [
+                    refusals += [
                         RefusalRow(part.id, line, lines, envelope.call, envelope.time, answer.note)
                         for name, line, lines in (_decidable_hunks(part.diff) if part.diff else ())
                         if everything or name in names
                     ]
             case _:
                 pass
-    return tuple(found)
+    return tuple(refusals)
 
 
 def _decidable_hunks(diff: Diff) -> tuple[tuple[str, int, tuple[str, ...]], ...]:
-    """Name, first line and signed lines of what can be decided by itself in a file's change."""
+    """Name, first line and signed lines of each piece of a file's change that can be decided separately."""
     is_one = bool(diff.note or diff.moved_from or not diff.hunks)
     if not is_one:
         return tuple(
@@ -205,7 +202,7 @@ def _changed_lines(lines: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _was_refused(lines: tuple[str, ...], before: tuple[RefusalRow, ...]) -> bool:
-    """Whether what was refused stands in these lines again, alone or among others."""
+    """Whether refused lines appear again in these lines."""
     here = [line.rstrip() for line in lines]
     for row in before:
         wanted = [line.rstrip() for line in row.lines]
@@ -250,7 +247,7 @@ def _model_note(sorting: HunkDecisions) -> str:
         return ""
     total = len(sorting.accepted) + len(sorting.refused) + len(sorting.edited)
     head = (
-        f"[The person decided by hunk: {len(sorting.accepted)} of {total} written as you sent them. "
+        f"[The user decided by hunk: {len(sorting.accepted)} of {total} written as you sent them. "
         "Do not send the others again unless they ask for it."
     )
     said = sorting.said[:MAX_SHOWN_HUNKS]
@@ -263,13 +260,14 @@ DecidedBy = Literal["person", "timeout", "closed", "nobody"]
 
 @dataclass(frozen=True, slots=True)
 class ApprovalAnswer:
-    """How a person answered."""
+    """The user's answer to an approval. `plan` is their decision on a plan."""
 
     decision: Decision
     note: str = ""
     parts: tuple[str, ...] = ()
     by: DecidedBy = "person"
     edits: tuple[HunkEdit, ...] = ()
+    plan: DecidePlan | None = None
 
     @property
     def is_allowed(self) -> bool:
@@ -277,30 +275,32 @@ class ApprovalAnswer:
 
     @property
     def outcome(self) -> str:
-        """How the audit names it: nobody there and too late are told apart."""
+        """The name in the audit log, which distinguishes an absent user from a late answer."""
         names: dict[DecidedBy, str] = {"nobody": "auto_deny", "timeout": "timeout"}
         return names.get(self.by, self.decision)
 
 
 @dataclass(slots=True)
 class Approvals:
-    """What waits in one session. `someone` says whether a person can be asked at all."""
+    """The approvals and questions of one session that wait for the user.
+
+    `can_ask` says whether a user can be asked at all; `seconds` is the time to answer, 0 for no limit.
+    """
 
     log: SessionLog
-    new_id: Callable[[], str]
-    someone: bool
+    can_ask: bool
     seconds: float = 0.0
-    _approvals: dict[str, "asyncio.Future[ApprovalAnswer]"] = field(default_factory=dict)
-    _asked: dict[str, ApprovalRequested] = field(default_factory=dict)
+    _answers: dict[str, "asyncio.Future[ApprovalAnswer]"] = field(default_factory=dict)
+    _requests: dict[str, ApprovalRequested] = field(default_factory=dict)
     _questions: dict[str, "asyncio.Future[Answer]"] = field(default_factory=dict)
 
     async def ask(self, request: ApprovalRequested, agent: str, call: str) -> ApprovalAnswer:
-        """Put `request` to a person and wait. Nobody there, or too late, is a rejection."""
+        """Ask the user and wait. Nobody there, or no answer in time, is a rejection."""
         future: asyncio.Future[ApprovalAnswer] = asyncio.get_running_loop().create_future()
-        self._approvals[request.id], self._asked[request.id] = future, request
+        self._answers[request.id], self._requests[request.id] = future, request
         self.log.emit(request, agent, call)
         try:
-            if not self.someone:
+            if not self.can_ask:
                 return self._resolve(request.id, ApprovalAnswer("reject_once"), "nobody", agent, call)
             async with asyncio.timeout(request.expires or None):
                 answer = await future
@@ -311,54 +311,62 @@ class Approvals:
             self._resolve(request.id, ApprovalAnswer("reject_once"), "closed", agent, call)
             raise
         finally:
-            self._approvals.pop(request.id, None)
-            self._asked.pop(request.id, None)
+            self._answers.pop(request.id, None)
+            self._requests.pop(request.id, None)
 
-    def decide(self, op: Decide) -> None:
-        """A person's answer. One that nothing waits for, or that a schedule gives, is said, not obeyed."""
+    def timeout(self, origin: str) -> float:
+        """Seconds until an unanswered approval is a rejection; 0 for no limit."""
+        unattended = origin.startswith(("schedule:", "channel:"))
+        return self.seconds or (UNATTENDED_SECONDS if unattended else 0.0)
+
+    def decide(self, op: Decide, plan: DecidePlan | None = None) -> None:
+        """Take the user's answer; `plan` holds their decision on a plan. An answer that nothing waits
+        for, or that a schedule gives, is reported and ignored."""
         if op.origin.startswith("schedule:"):
-            self.log.emit(Warned("a schedule cannot answer an approval", "only a person can"))
+            self.log.emit(Warned("a schedule cannot answer an approval", "only the user can"))
             return
-        future = self._approvals.get(op.request)
+        future = self._answers.get(op.request)
         if future is None or future.done():
             self.log.emit(Warned(f"nothing waits for an answer to {op.request or 'that'} any more"))
             return
         if op.by == "nobody":
             future.set_result(ApprovalAnswer("reject_once", op.note, by="nobody"))
             return
-        if op.decision not in self._asked[op.request].options:
+        if op.decision not in self._requests[op.request].options:
             self.log.emit(Warned(f"{op.decision} is not offered here", "choose one of the answers shown"))
             return
-        asked = self._asked[op.request]
-        known = {name for part in asked.parts for name in part_names(part)}
+        request = self._requests[op.request]
+        known = {name for part in request.parts for name in part_names(part)}
         parts = tuple(part for part in op.parts if part in known)
         if op.parts and not parts:
             self.log.emit(Warned("none of the named parts is in the request", "choose one that is shown"))
             return
-        can_edit = {row.id for part in asked.parts for row in part.hunks if row.can_edit}
-        if strange := [edit.hunk for edit in op.edits if edit.hunk not in can_edit]:
-            # What the person wrote must not be dropped in silence.
-            self.log.emit(Warned(f"{strange[0]} cannot be edited", "take it as it is, or refuse it"))
+        can_edit = {row.id for part in request.parts for row in part.hunks if row.can_edit}
+        if invalid := [edit.hunk for edit in op.edits if edit.hunk not in can_edit]:
+            # What the user wrote must not be dropped silently.
+            self.log.emit(Warned(f"{invalid[0]} cannot be edited", "take it as it is, or refuse it"))
             return
-        future.set_result(ApprovalAnswer(op.decision, op.note, parts, edits=op.edits))
+        future.set_result(ApprovalAnswer(op.decision, op.note, parts, edits=op.edits, plan=plan))
 
     def is_waiting(self, request: str) -> bool:
-        """Whether `request` is still to be answered."""
-        future = self._approvals.get(request)
+        """Whether `request` is still unanswered."""
+        future = self._answers.get(request)
         return future is not None and not future.done()
 
-    async def question(self, asked: QuestionAsked, agent: str, call: str) -> Answer:
-        """A person's answer to `asked`, whose id is given here. Raises `NobodyThere`."""
-        if not self.someone:
-            raise UserUnavailable("nobody is there to answer", "go on with what is most likely and say so")
-        asked = replace(asked, id=self.new_id())
+    async def ask_question(self, question: QuestionAsked, agent: str, call: str) -> Answer:
+        """The user's answer to `question`, which gets its id here. Raises `UserUnavailable`."""
+        if not self.can_ask:
+            raise UserUnavailable(
+                "no user is there to answer", "continue with the most likely choice and say so"
+            )
+        question = replace(question, id=new_id())
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        self._questions[asked.id] = future
-        self.log.emit(asked, agent, call)
+        self._questions[question.id] = future
+        self.log.emit(question, agent, call)
         try:
             return await future
         finally:
-            self._questions.pop(asked.id, None)
+            self._questions.pop(question.id, None)
 
     def answer(self, op: Answer) -> None:
         future = self._questions.get(op.request)
@@ -370,6 +378,6 @@ class Approvals:
     def _resolve(
         self, id: str, answer: ApprovalAnswer, by: DecidedBy, agent: str, call: str
     ) -> ApprovalAnswer:
-        parts = split_hunks(self._asked[id], answer.decision, answer.parts, answer.edits)
+        parts = split_hunks(self._requests[id], answer.decision, answer.parts, answer.edits)
         self.log.emit(ApprovalResolved(id, answer.decision, by, answer.note, *parts), agent, call)
         return replace(answer, by=by)

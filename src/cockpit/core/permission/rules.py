@@ -1,14 +1,10 @@
-"""Permission rules as people write them: `Bash(git *)`, `Edit(src/**)`, `mcp__srv__*`.
+"""Permission rules such as `Bash(git *)`, `Edit(src/**)` or `mcp__srv__*`, and the rights of roles.
 
-Reads rules and says which ones cover a call. A deny or ask rule bites when any part of the call fits; an
-allow only when every part that would be asked about is covered, and never a part that may not be
-remembered. Knows no person and no mode. Of a line whose grammar could not be read it takes every piece
-between operators for a command, for deny and ask only: that can only tighten (docs/adr/0004).
-
-Which tools and calls an agent may run: never more than the one that opened it (SAFETY.md G11).
-
-The gates for a tool: it is in the role's list, it is none that a subagent never has, and every agent above
-has it too. Decides when a call runs, not when a list is sent. Whether a call may run is judged behind them.
+A deny or ask rule applies when any part of a call matches; an allow rule only when the rules together cover
+every part that would be asked about, and never a part that may not be remembered. Of a command line that
+could not be parsed every piece between operators counts as a command, for deny and ask only, which can only
+tighten (docs/adr/0004). A role never has more rights than the agent that opened it. Knows no user and no
+mode.
 """
 
 import difflib
@@ -39,7 +35,7 @@ MATCH_ALL = frozenset({"", "*", "**"})
 
 @dataclass(frozen=True, slots=True)
 class PermissionRule:
-    """One line of a rules list. `source` says where it stands, for people."""
+    """One rule. `source` says where it comes from, for display."""
 
     level: Literal["allow", "ask", "deny"]
     tool: str
@@ -52,7 +48,7 @@ class PermissionRule:
 
 @dataclass(frozen=True, slots=True)
 class CallFacts:
-    """A call as rules see it. `parts` are the commands of a command line as a decider read them."""
+    """A call as rules see it. `parts` are the commands of a command line as a decider parsed them."""
 
     tool: Tool
     preview: Preview | None
@@ -62,7 +58,7 @@ class CallFacts:
 
 @dataclass(frozen=True, slots=True)
 class RuleMatch:
-    """What the rules say of a call: `by` are those that decide, `shadowed` those that fit too and lose."""
+    """The rules that match a call: `by` decide, `shadowed` match too and lose."""
 
     level: Literal["allow", "ask", "deny"]
     by: tuple[PermissionRule, ...]
@@ -73,23 +69,23 @@ class RuleMatch:
 
 
 def parse_rule(level: Literal["allow", "ask", "deny"], text: str, source: str) -> PermissionRule:
-    """A rule from `Tool` or `Tool(pattern)`. Raises `SettingsInvalid`."""
-    found = RULE_FORM.match(text)
-    if found is None:
+    """Parse `Tool` or `Tool(pattern)`. Raises `SettingsInvalid`."""
+    match = RULE_FORM.match(text)
+    if match is None:
         raise SettingsInvalid(
             f"{source}: {text!r} is no permission rule", "write Tool or Tool(pattern), as Bash(git *)"
         )
-    return PermissionRule(level, found[1], (found[2] or "").strip(), source)
+    return PermissionRule(level, match[1], (match[2] or "").strip(), source)
 
 
 def describe_unknown_rules(rules: tuple[PermissionRule, ...], tools: tuple[Tool, ...]) -> tuple[str, ...]:
-    """A sentence for each rule that names no tool there is: a misspelt deny forbids nothing. MCP's
-    tools may come later."""
+    """A sentence for each rule that names no tool: a misspelt deny forbids nothing. MCP tools may
+    come later."""
     names = {*(tool.name for tool in tools), *(alias.name for tool in tools for alias in tool.aliases)}
     names |= SHELL_NAMES | READ_NAMES | WRITE_NAMES
-    strange = (rule for rule in rules if not rule.tool.startswith("mcp__") and rule.tool not in names)
-    strange = (rule for rule in strange if not any(fnmatch.fnmatchcase(one, rule.tool) for one in names))
-    return tuple(_describe_unknown_rule(rule, names) for rule in strange)
+    unknown = (rule for rule in rules if not rule.tool.startswith("mcp__") and rule.tool not in names)
+    unknown = (rule for rule in unknown if not any(fnmatch.fnmatchcase(one, rule.tool) for one in names))
+    return tuple(_describe_unknown_rule(rule, names) for rule in unknown)
 
 
 def _describe_unknown_rule(rule: PermissionRule, names: set[str]) -> str:
@@ -98,12 +94,13 @@ def _describe_unknown_rule(rule: PermissionRule, names: set[str]) -> str:
     return f"the {rule.level} rule {rule} ({rule.source}) names no tool and has no effect{hint}"
 
 
-def match_rules(rules: tuple[PermissionRule, ...], asked: CallFacts) -> RuleMatch | None:
-    """What decides: a deny that fits, else an ask, else the allow rules if together they cover the call."""
-    named = tuple(rule for rule in rules if _rule_names_tool(rule, asked.tool))
-    denies = tuple(rule for rule in named if rule.level == "deny" and _matches_any_part(rule, asked))
-    asks = tuple(rule for rule in named if rule.level == "ask" and _matches_any_part(rule, asked))
-    allows = _matching_allows(tuple(rule for rule in named if rule.level == "allow"), asked)
+def match_rules(rules: tuple[PermissionRule, ...], facts: CallFacts) -> RuleMatch | None:
+    """The rules that decide: a deny that matches, else an ask, else the allow rules if they cover the whole
+    call."""
+    named = tuple(rule for rule in rules if _rule_names_tool(rule, facts.tool))
+    denies = tuple(rule for rule in named if rule.level == "deny" and _matches_any_part(rule, facts))
+    asks = tuple(rule for rule in named if rule.level == "ask" and _matches_any_part(rule, facts))
+    allows = _matching_allows(tuple(rule for rule in named if rule.level == "allow"), facts)
     if denies:
         return RuleMatch("deny", denies[:1], (*denies[1:], *asks, *allows))
     if asks:
@@ -112,70 +109,69 @@ def match_rules(rules: tuple[PermissionRule, ...], asked: CallFacts) -> RuleMatc
 
 
 def names_tool(rule: PermissionRule, tool: Tool) -> bool:
-    """Whether a rule means the tool at all: by its name, another agent's, or its kind (`Edit`, `Bash`)."""
+    """Whether a rule means the tool: by its name, an alias, or its kind (`Edit`, `Bash`)."""
     return _rule_names_tool(rule, tool)
 
 
-def covers_every_part(rules: tuple[PermissionRule, ...], asked: CallFacts) -> bool:
-    """Whether every part of a call has one of these shapes, however harmless it is besides."""
-    preview = asked.preview
+def covers_every_part(rules: tuple[PermissionRule, ...], facts: CallFacts) -> bool:
+    """Whether every part of a call matches one of the rules, harmless parts included."""
+    preview = facts.preview
     if any(rule.pattern in MATCH_ALL for rule in rules):
         return True
     if preview is None:
         return False
-    if asked.parts or asked.tool.kind == "execute":
-        lines = [part.argv for part in asked.parts] or list(preview.argv)
+    if facts.parts or facts.tool.kind == "execute":
+        lines = [part.argv for part in facts.parts] or list(preview.argv)
         return bool(lines) and all(_rule_for_words(rules, tuple(argv)) is not None for argv in lines)
     if preview.paths:
         return all(
-            any(matches_path(rule.pattern, path, asked.root) for rule in rules) for path in preview.paths
+            any(matches_path(rule.pattern, path, facts.root) for rule in rules) for path in preview.paths
         )
     return any(matches_destination(rule.pattern, preview.destination) for rule in rules)
 
 
-def _matches_any_part(rule: PermissionRule, asked: CallFacts) -> bool:
-    """Whether any part of the call fits."""
-    preview = asked.preview
+def _matches_any_part(rule: PermissionRule, facts: CallFacts) -> bool:
+    """Whether any part of the call matches."""
+    preview = facts.preview
     if rule.pattern in MATCH_ALL:
         return True
     if preview is None:
         return False
-    if asked.tool.kind == "execute":
+    if facts.tool.kind == "execute":
         lines = [" ".join(argv) for argv in preview.argv]
         lines += split_commands(preview.line.text if preview.line is not None else "")
-        known = any(matches_words(rule.pattern, part.argv, bare=False) for part in asked.parts)
+        known = any(matches_words(rule.pattern, part.argv, bare=False) for part in facts.parts)
         return known or any(matches_command(rule.pattern, line) for line in lines)
     if preview.paths:
-        return any(restricts_path(rule.pattern, path, asked.root) for path in preview.paths)
+        return any(restricts_path(rule.pattern, path, facts.root) for path in preview.paths)
     return matches_destination(rule.pattern, preview.destination)
 
 
-def _matching_allows(rules: tuple[PermissionRule, ...], asked: CallFacts) -> tuple[PermissionRule, ...]:
-    """The rules that cover all of the call together, or none."""
-    preview = asked.preview
+def _matching_allows(rules: tuple[PermissionRule, ...], facts: CallFacts) -> tuple[PermissionRule, ...]:
+    """The rules that cover the whole call together, or none."""
+    preview = facts.preview
     lift = preview.lift if preview is not None else ""
     if lift and (same := tuple(rule for rule in rules if rule.pattern == lift)):
         return same[:1]
-    if asked.parts:
-        return _all_or_none([_rule_for_part(rules, part) for part in asked.parts if part.level != "allow"])
+    if facts.parts:
+        return _all_or_none([_rule_for_part(rules, part) for part in facts.parts if part.level != "allow"])
     whole = tuple(rule for rule in rules if rule.pattern in MATCH_ALL)
     if whole or preview is None:
         return whole[:1]
-    if asked.tool.kind == "execute":
-        # Nobody has read its grammar: only words that are plain words can be compared.
+    if facts.tool.kind == "execute":
+        # The line was not parsed: only plain words can be compared.
         return _all_or_none([_rule_for_words(rules, argv) for argv in preview.argv])
     if preview.paths:
-        found = [
-            next((rule for rule in rules if matches_path(rule.pattern, path, asked.root)), None)
+        matches = [
+            next((rule for rule in rules if matches_path(rule.pattern, path, facts.root)), None)
             for path in preview.paths
         ]
-        return _all_or_none(found)
+        return _all_or_none(matches)
     return tuple(rule for rule in rules if matches_destination(rule.pattern, preview.destination))[:1]
 
 
 def _rule_for_part(rules: tuple[PermissionRule, ...], part: CommandPart) -> PermissionRule | None:
-    """The allow rule that covers a part. One that may not be remembered is covered by none, nor is one
-    that is blocked."""
+    """The allow rule that covers a part. A part that is denied or may not be remembered has none."""
     if part.level == "deny" or not part.shape:
         return None
     return _rule_for_words(rules, part.argv)
@@ -188,20 +184,20 @@ def _rule_for_words(rules: tuple[PermissionRule, ...], argv: tuple[str | None, .
     return next(fitting, None)
 
 
-def _all_or_none(found: list[PermissionRule | None]) -> tuple[PermissionRule, ...]:
-    rules = tuple(dict.fromkeys(rule for rule in found if rule is not None))
-    return rules if found and None not in found else ()
+def _all_or_none(matches: list[PermissionRule | None]) -> tuple[PermissionRule, ...]:
+    rules = tuple(dict.fromkeys(rule for rule in matches if rule is not None))
+    return rules if matches and None not in matches else ()
 
 
 def _rule_names_tool(rule: PermissionRule, tool: Tool) -> bool:
-    """Whether the rule speaks of the tool. Leave to edit is no leave to delete."""
+    """Whether the rule means the tool. A permission to edit is none to delete."""
     name = rule.tool
     if name == tool.name or any(alias.name == name for alias in tool.aliases):
         return True
     if name in SHELL_NAMES:
         return tool.kind == "execute"
     if rule.level != "allow" and name in READ_NAMES | WRITE_NAMES and tool.name.startswith("mcp__"):
-        # Nobody knows what it does with a path: what may not be read or written may not be named to it.
+        # What it does with a path is unknown: a path that may not be read or written may not be passed to it.
         return rule.pattern not in MATCH_ALL
     if name in READ_NAMES:
         return tool.kind in ("read", "search")
@@ -213,15 +209,15 @@ def _rule_names_tool(rule: PermissionRule, tool: Tool) -> bool:
 OPENING_TOOLS = frozenset({"delegate", "agents"})
 PLANNING_TOOLS = frozenset({"propose_plan", "enter_plan_mode"})
 ASKING_TOOLS = frozenset({"ask_user"})
-# What was set aside must be readable by whoever was given the handle.
+# A stored result must be readable by every agent that gets its handle.
 ALWAYS_ALLOWED = frozenset({"read_result"})
 
 
 @dataclass(frozen=True, slots=True)
 class RoleRights:
-    """What `role` leaves of what `above` has (None: the main agent, which has all).
+    """What `role` keeps of the rights of `above` (None: the main agent, which has all).
 
-    `may_open` is the depth that is left for agents of its own; one in the `background` asks nobody.
+    `may_open`: it may open subagents. An agent in the `background` asks no questions.
     """
 
     role: Role
@@ -230,7 +226,7 @@ class RoleRights:
     background: bool = False
 
     def withholds(self, tool: Tool) -> str:
-        """Why `tool` is not for this agent, or ""."""
+        """Why `tool` is not available to this agent, or an empty string."""
         if self.above is not None and (reason := self.above.withholds(tool)):
             return reason
         if tool.name in PLANNING_TOOLS:
@@ -257,44 +253,44 @@ class RoleRights:
         )
         return own if self.above is None else (*self.above.denies(), *own)
 
-    def strays(self, asked: CallFacts) -> str:
-        """Why a call is none of those that the role's list means (`Bash(git diff *)`), or ""."""
-        if self.above is not None and (reason := self.above.strays(asked)):
+    def strays(self, facts: CallFacts) -> str:
+        """Why a call is outside of the role's list (`Bash(git diff *)`), or an empty string."""
+        if self.above is not None and (reason := self.above.strays(facts)):
             return reason
-        entries = [entry for entry in self.role.tools or () if entry_names_tool(entry, asked.tool)]
+        entries = [entry for entry in self.role.tools or () if entry_names_tool(entry, facts.tool)]
         if (
             not entries
-            or asked.tool.name in OPENING_TOOLS
+            or facts.tool.name in OPENING_TOOLS
             or any(not _entry_pattern(entry) for entry in entries)
         ):
             return ""
         rules = tuple(parse_rule("allow", entry, f"the role {self.role.name}") for entry in entries)
-        if covers_every_part(rules, asked):
+        if covers_every_part(rules, facts):
             return ""
-        return f"the role {self.role.name} may use {asked.tool.name} only as {_join_entries(entries)}"
+        return f"the role {self.role.name} may use {facts.tool.name} only as {_join_entries(entries)}"
 
     def may_be(self, names_of: Iterable[str]) -> str:
-        """Why it may not open a role that goes by these names (`Task(explore)` in its list), or ""."""
+        """Why it may not open a role with these names (`Task(explore)` in its list), or an empty string."""
         if self.above is not None and (reason := self.above.may_be(names_of)):
             return reason
-        said = [
-            one for one in self.role.tools or () if one.partition("(")[0] in ("Task", "Agent", "delegate")
+        entries = [
+            tool for tool in self.role.tools or () if tool.partition("(")[0] in ("Task", "Agent", "delegate")
         ]
-        if not said or any(not _entry_pattern(one) for one in said):
+        if not entries or any(not _entry_pattern(entry) for entry in entries):
             return ""
-        allowed = [word.strip() for one in said for word in _entry_pattern(one).split(",")]
+        allowed = [word.strip() for entry in entries for word in _entry_pattern(entry).split(",")]
         if any(name in allowed for name in names_of):
             return ""
         return f"the role {self.role.name} may open only {', '.join(allowed)}"
 
 
 def entry_names_tool(entry: str, tool: Tool) -> bool:
-    """Whether an entry of a list (`Bash`, `mcp__github__*`, `Bash(git *)`) means the tool."""
+    """Whether an entry of a tool list (`Bash`, `mcp__github__*`, `Bash(git *)`) means the tool."""
     bare = entry.partition("(")[0].strip()
     own = (tool.name, *(alias.name for alias in tool.aliases))
     if "*" in bare:
         return fnmatch.fnmatchcase(tool.name, bare)
-    # `mcp__github` is all of that server, as Claude has it.
+    # `mcp__github` means all tools of that server, as in Claude Code.
     return (
         bare in own
         or bare.lower() == tool.name.lower()
@@ -303,7 +299,7 @@ def entry_names_tool(entry: str, tool: Tool) -> bool:
 
 
 def unknown_entries(entries: Iterable[str], tools: tuple[Tool, ...]) -> tuple[str, ...]:
-    """The entries that mean no tool there is. Those of MCP servers come and go and are not among them."""
+    """The entries that mean no existing tool. Those of MCP servers come and go and are not reported."""
     return tuple(
         entry
         for entry in entries
@@ -314,7 +310,7 @@ def unknown_entries(entries: Iterable[str], tools: tuple[Tool, ...]) -> tuple[st
 
 
 def _denies_tool(entry: str, tool: Tool) -> bool:
-    """As a rule would: who denies `Edit` means every tool that edits."""
+    """Whether an entry denies the tool like a rule: `Edit` means every tool that edits."""
     return entry_names_tool(entry, tool) or names_tool(
         parse_rule("deny", entry.partition("(")[0], "a role"), tool
     )
@@ -327,7 +323,7 @@ def _is_listed(tool: Tool, entries: tuple[str, ...]) -> bool:
 
 
 def _entry_pattern(entry: str) -> str:
-    """What stands in an entry's parentheses, "" where it means every call."""
+    """The pattern in an entry's parentheses, empty when it means every call."""
     inner = entry.partition("(")[2].strip().removesuffix(")").strip()
     return "" if inner in ("*", "**") else inner
 

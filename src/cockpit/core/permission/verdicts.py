@@ -1,45 +1,26 @@
-"""Calls of other people's tools (MCP): found when their server has started, and what they bring back is
-text of strangers.
+"""The verdict on a tool call: deciders first, then, for an ask only, permission rules and the mode.
 
-What becomes of a call: deciders, then (for an ask only) remembered rules, mode and who is there.
-
-Asks nobody: an `ask` that comes out of here goes to the approvals.
+Never asks the user: an `ask` returned from here goes to the approvals.
 """
 
 import asyncio
 from dataclasses import dataclass, replace
 
-from cockpit.core.agent.agent import Agent
 from cockpit.core.permission.rules import CallFacts, PermissionRule, RuleMatch, match_rules
 from cockpit.plugin.safety import Decider, Judged, Level, Verdict
-from cockpit.plugin.tools import Arguments, Tool
-from cockpit.protocol.messages import Mode, ToolCall
+from cockpit.plugin.tools import Tool
+from cockpit.protocol.messages import Mode
 
 MCP_PREFIX = "mcp__"
-# What brings back what other people's servers say.
+# The tools that return text of MCP servers.
 OUTSIDE_TOOLS = (MCP_PREFIX, "list_mcp_", "read_mcp_")
 MCP_START_SECONDS = 15.0
-# Whose resources a prompt names.
+# The mention that adds resources of MCP servers to a prompt.
 MCP_MENTION = "mcp"
 
 
-async def find_tool(agent: Agent, call: ToolCall) -> tuple[Tool, Arguments] | None:
-    """The tool of a call. Its server may still be starting; one that is dead is not waited for."""
-    known = agent.toolbox.find(call.name, call.arguments)
-    if known is None and call.name.startswith(MCP_PREFIX):
-        await agent.host.connections.settled(MCP_START_SECONDS)
-        known = agent.toolbox.find(call.name, call.arguments)
-    return known
-
-
-async def record_outside_text(agent: Agent) -> None:
-    """What a server's prompt says is about to be heard, once its server has started."""
-    await agent.host.connections.settled(MCP_START_SECONDS)
-    agent.host.has_read_outside = True
-
-
 def is_outside_text(tool: Tool, sends: bool) -> bool:
-    """Whether the result is text of strangers; `sends`: the call went over the network."""
+    """Whether a result holds text from outside. `sends`: the call went over the network."""
     return sends or tool.kind == "fetch" or tool.name.startswith(OUTSIDE_TOOLS)
 
 
@@ -64,7 +45,7 @@ CHANGING_CAPABILITIES = frozenset(
         "agent.self",
     }
 )
-# What the build profile holds in: it has no network, and a checkpoint takes back what it wrote.
+# What the build profile can hold: it has no network, and a checkpoint undoes what it wrote.
 CONFINED_CAPABILITIES = frozenset({"fs.read", "fs.write", "code.exec", "vcs.local"})
 SENDING_CAPABILITIES = frozenset({"net.egress", "code.remote"})
 HARMLESS_CAPABILITIES = frozenset({"fs.read", "ask.person", "none"})
@@ -77,9 +58,9 @@ DECIDER_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """What is so when a call is judged: `typed` says that a person at the screen wrote this very call,
-    `is_held` that a full sandbox holds programs in, `has_read_outside` that text of the network is in the
-    conversation, `is_planning` that plan mode holds the agent."""
+    """The situation a call is judged in. `typed`: the user at the screen wrote this very call. `is_held`: a
+    full sandbox holds programs. `has_read_outside`: text from the network is in the conversation.
+    `is_planning`: plan mode applies to the agent."""
 
     mode: Mode
     typed: bool = False
@@ -89,39 +70,42 @@ class Circumstances:
 
 
 async def judge_call(
-    judged: Judged, deciders: tuple[Decider, ...], rules: tuple[PermissionRule, ...], now: Circumstances
+    judged: Judged,
+    deciders: tuple[Decider, ...],
+    rules: tuple[PermissionRule, ...],
+    circumstances: Circumstances,
 ) -> Verdict:
     """The verdict on a call."""
     verdict = await _ask_deciders(judged, deciders)
     if verdict.level == "deny":
         return verdict
     root = judged.context.workspace.root
-    covered = match_rules(rules, CallFacts(judged.tool, judged.preview, root, verdict.parts))
-    planning = now.is_planning or now.mode == "plan"
-    if planning and not _only_reads(judged, verdict) and not _is_allowed_mcp_read(judged.tool, covered):
+    match = match_rules(rules, CallFacts(judged.tool, judged.preview, root, verdict.parts))
+    is_planning = circumstances.is_planning or circumstances.mode == "plan"
+    if is_planning and not _only_reads(judged, verdict) and not _is_allowed_mcp_read(judged.tool, match):
         return replace(
             verdict,
             level="deny",
             reason=PLAN_MODE_REASON,
             rules=(*verdict.rules, "mode plan"),
-            alternative="put it into the plan and call propose_plan; a person leaves plan mode",
+            alternative="put it into the plan and call propose_plan; only the user leaves plan mode",
         )
-    if covered is not None and covered.level == "deny":
-        return replace(verdict, level="deny", reason=f"the rule {covered} forbids it")
-    if covered is not None and covered.level == "ask":
-        reason = f"the rule {covered} asks" if verdict.level == "allow" else verdict.reason
+    if match is not None and match.level == "deny":
+        return replace(verdict, level="deny", reason=f"the rule {match} forbids it")
+    if match is not None and match.level == "ask":
+        reason = f"the rule {match} asks" if verdict.level == "allow" else verdict.reason
         verdict = replace(verdict, level="ask", reason=reason)
     if verdict.level != "ask" or verdict.person_only:
         return verdict
-    return _apply_rules_and_mode(verdict, judged, covered, now)
+    return _apply_rules_and_mode(verdict, judged, match, circumstances)
 
 
 def _only_reads(judged: Judged, verdict: Verdict) -> bool:
-    """Whether plan mode lets a call be judged on. By what it can do, never by its name: whatever is not
-    known to look only changes something, so a tool of a kind or capability nobody foresaw is refused."""
+    """Whether plan mode lets a call be judged. Decided by what the call can do, never by its name: a kind or
+    capability that is not known to only read is refused."""
     tool = judged.tool
     if tool.kind == "execute":
-        # A command line that was proven to read, and runs where it could not do more.
+        # A command line that was proven to only read, in a sandbox where it cannot do more.
         return verdict.level == "allow" and verdict.sandbox == "read"
     if verdict.capabilities & CHANGING_CAPABILITIES and not verdict.capabilities <= FILE_CAPABILITIES:
         return False
@@ -130,55 +114,55 @@ def _only_reads(judged: Judged, verdict: Verdict) -> bool:
     return tool.kind in READ_ONLY_KINDS and tool.capabilities <= HARMLESS_CAPABILITIES
 
 
-def _is_allowed_mcp_read(tool: Tool, covered: RuleMatch | None) -> bool:
-    """Whether plan mode lets a foreign tool be judged on: it says that it only reads, and a person's own rule
-    names it. Neither is enough by itself."""
-    foreign = tool.kind == "fetch" and tool.name.startswith(OUTSIDE_TOOLS)
+def _is_allowed_mcp_read(tool: Tool, match: RuleMatch | None) -> bool:
+    """Whether plan mode lets an MCP tool be judged: it says that it only reads, and a rule of the user names
+    it. Neither is enough alone."""
+    is_mcp = tool.kind == "fetch" and tool.name.startswith(OUTSIDE_TOOLS)
     return (
-        foreign
+        is_mcp
         and not tool.capabilities & SENDING_CAPABILITIES
-        and covered is not None
-        and covered.level == "allow"
+        and match is not None
+        and match.level == "allow"
     )
 
 
 def _apply_rules_and_mode(
-    verdict: Verdict, judged: Judged, covered: RuleMatch | None, now: Circumstances
+    verdict: Verdict, judged: Judged, match: RuleMatch | None, circumstances: Circumstances
 ) -> Verdict:
-    """An ask after rules and mode had their say."""
-    if covered is not None and covered.level == "allow" and _rule_may_allow(verdict, now):
-        return replace(verdict, level="allow", rules=(*verdict.rules, str(covered)))
-    asked_for = covered is not None and covered.level == "ask"
-    match now.mode:
+    """An ask after rules and mode are applied."""
+    if match is not None and match.level == "allow" and _rule_may_allow(verdict, circumstances):
+        return replace(verdict, level="allow", rules=(*verdict.rules, str(match)))
+    asked_for = match is not None and match.level == "ask"
+    match circumstances.mode:
         case "full":
             return replace(verdict, level="allow", rules=(*verdict.rules, "mode full"))
         case "deny":
             return replace(verdict, level="deny", reason=f"mode deny: {verdict.reason}")
         case "auto-edit" if not asked_for and _is_edit(verdict, judged):
             return replace(verdict, level="allow", rules=(*verdict.rules, "mode auto-edit"))
-        case "auto-edit" if not asked_for and now.is_held and _is_confined(verdict, judged):
+        case "auto-edit" if not asked_for and circumstances.is_held and _is_confined(verdict, judged):
             rules = (*verdict.rules, "mode auto-edit, held in the sandbox")
             return replace(verdict, level="allow", rules=rules)
         case "ask" | "auto-edit" | "plan":
             pass
-    if now.typed:
+    if circumstances.typed:
         return replace(verdict, level="allow", rules=(*verdict.rules, "typed by a person"), sandbox="none")
     return verdict
 
 
-def _rule_may_allow(verdict: Verdict, now: Circumstances) -> bool:
-    """Once the conversation holds text of the network, no standing permission sends anything back there."""
+def _rule_may_allow(verdict: Verdict, circumstances: Circumstances) -> bool:
+    """Once text from the network is in the conversation, no remembered rule may send anything back there."""
     sends = bool(verdict.capabilities & SENDING_CAPABILITIES)
-    return verdict.may_remember and not (sends and now.has_read_outside)
+    return verdict.may_remember and not (sends and circumstances.has_read_outside)
 
 
 def _is_edit(verdict: Verdict, judged: Judged) -> bool:
-    """An ordinary edit; one of a file that says what runs later is asked about by itself."""
+    """Whether it is an ordinary edit. Files that decide what runs later are asked about separately."""
     return judged.tool.kind in EDIT_KINDS and _is_inside(judged) and verdict.may_remember
 
 
 def _is_confined(verdict: Verdict, judged: Judged) -> bool:
-    """A program that a trusted folder's work needs, which the sandbox holds in."""
+    """Whether the sandbox holds a program that works in a trusted folder."""
     if not judged.context.session.trusted or verdict.sandbox != "build" or not verdict.may_remember:
         return False
     return bool(verdict.capabilities) and verdict.capabilities <= CONFINED_CAPABILITIES
@@ -190,7 +174,7 @@ async def _ask_deciders(judged: Judged, deciders: tuple[Decider, ...]) -> Verdic
         try:
             async with asyncio.timeout(DECIDER_SECONDS):
                 verdict = await decider.decide(judged)
-        # Foreign code: a decider that failed has not agreed, so only a person can.
+        # Plugin code: a decider that failed has not agreed, so only the user can.
         except Exception as error:
             reason = f"the decider {decider.name} failed: {type(error).__name__}: {error}"
             verdict = Verdict("ask", reason, 50, rules=(decider.name,), may_remember=False, person_only=True)
@@ -199,18 +183,18 @@ async def _ask_deciders(judged: Judged, deciders: tuple[Decider, ...]) -> Verdic
     return strictest or _default_verdict(judged)
 
 
-def _combine_verdicts(one: Verdict | None, other: Verdict) -> Verdict:
-    """The stricter of two; what each knows about risk and remembering is kept."""
-    if one is None:
+def _combine_verdicts(known: Verdict | None, other: Verdict) -> Verdict:
+    """The stricter of two verdicts, with the risk and restrictions of both."""
+    if known is None:
         return other
-    first, second = (one, other) if STRICTNESS[one.level] >= STRICTNESS[other.level] else (other, one)
+    first, second = (known, other) if STRICTNESS[known.level] >= STRICTNESS[other.level] else (other, known)
     return replace(
         first,
-        risk=max(one.risk, other.risk),
-        capabilities=one.capabilities | other.capabilities,
+        risk=max(known.risk, other.risk),
+        capabilities=known.capabilities | other.capabilities,
         rules=(*first.rules, *second.rules),
-        may_remember=one.may_remember and other.may_remember,
-        person_only=one.person_only or other.person_only,
+        may_remember=known.may_remember and other.may_remember,
+        person_only=known.person_only or other.person_only,
         sandbox=first.sandbox or second.sandbox,
         parts=first.parts or second.parts,
         destination=first.destination or second.destination,
@@ -219,10 +203,10 @@ def _combine_verdicts(one: Verdict | None, other: Verdict) -> Verdict:
 
 
 def _default_verdict(judged: Judged) -> Verdict:
-    """All deciders were silent."""
+    """The verdict when all deciders are silent."""
     tool = judged.tool
-    looks = tool.kind in READ_ONLY_KINDS or tool.capabilities & CHANGING_CAPABILITIES
-    if looks and not _can_change(judged) and _is_inside(judged):
+    only_reads = tool.kind in READ_ONLY_KINDS or tool.capabilities & CHANGING_CAPABILITIES
+    if only_reads and not _can_change(judged) and _is_inside(judged):
         return Verdict("allow", capabilities=tool.capabilities)
     words = {
         "edit": "it changes files",
@@ -237,8 +221,8 @@ def _default_verdict(judged: Judged) -> Verdict:
 
 
 def _can_change(judged: Judged) -> bool:
-    """Whether the call can change anything. A tool that writes files may be asked only to look: for such
-    a call it says that it is concurrent, which its contract calls changing nothing."""
+    """Whether the call can change anything. A tool that writes files says of a call that only reads that it
+    is concurrent."""
     tool = judged.tool
     if not tool.capabilities & CHANGING_CAPABILITIES:
         return False
@@ -246,7 +230,7 @@ def _can_change(judged: Judged) -> bool:
         return True
     try:
         return not tool.is_concurrent(judged.call.arguments)
-    # Foreign code: a tool that fails to say so has not said that it only looks.
+    # Plugin code: a tool that fails here has not said that it only reads.
     except Exception:
         return True
 

@@ -1,7 +1,7 @@
-"""Plugins that watch events of named kinds, each from a bounded queue of its own.
+"""Plugin code that runs beside the turns: observers of events, each with a bounded queue, and residents.
 
-What lives beside the turns: started after the first paint, stopped within 2 s, started again
-with backoff when it fails. Their states go to Work as the panel `residents`.
+Residents start after the first paint, stop within 2 s and are restarted with backoff when they fail. Their
+states are shown as the panel `residents`.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ QUEUE_SIZE = 1_000
 
 
 class Observers:
-    """The observers of one session. `warn` is told of each one that fails, once."""
+    """The observers of one session. `warn` reports each that fails, once."""
 
     def __init__(self, warn: Callable[[str], None]) -> None:
         self._warn = warn
@@ -26,24 +26,24 @@ class Observers:
         self._watchers: dict[str, _ObserverQueue] = {}
 
     def keep(self, observers: tuple[Observer, ...]) -> None:
-        """Watch with exactly these from now on."""
+        """Use exactly these observers from now on."""
         for watcher in self._watchers.values():
             watcher.stop()
-        self._watchers = {one.name: _ObserverQueue(one, self._warn) for one in observers}
+        self._watchers = {observer.name: _ObserverQueue(observer, self._warn) for observer in observers}
         self._by_kind = {}
         for watcher in self._watchers.values():
             for kind in watcher.observer.kinds:
                 self._by_kind.setdefault(kind, []).append(watcher)
 
     def see(self, envelope: Envelope) -> None:
-        """Hand an envelope to whoever asked for its kind. Does not wait."""
+        """Queue an envelope for every observer of its kind. Does not wait."""
         if not self._by_kind:
             return
         for watcher in self._by_kind.get(kind_of(type(envelope.event)), ()):
             watcher.put(envelope)
 
     async def stop(self) -> None:
-        """Let each finish what waits, for at most a second."""
+        """Let each process its queue, for at most a second."""
         tasks = [task for watcher in self._watchers.values() if (task := watcher.drain())]
         if tasks:
             await asyncio.wait(tasks, timeout=1.0)
@@ -52,7 +52,7 @@ class Observers:
 
 
 class _ObserverQueue:
-    """One observer and its queue; a full queue loses its oldest."""
+    """One observer and its queue; a full queue drops its oldest events."""
 
     def __init__(self, observer: Observer, warn: Callable[[str], None]) -> None:
         self.observer = observer
@@ -78,7 +78,7 @@ class _ObserverQueue:
             envelope = self._queue.popleft()
             try:
                 await self.observer.see(envelope)
-            # Foreign code: an observer that raises goes on with the next event.
+            # Plugin code: an observer that raises goes on with the next event.
             except (Exception, SystemExit) as error:
                 self._complain(error)
 
@@ -105,7 +105,7 @@ class Residents:
         self._states: dict[str, str] = {}
 
     def keep(self, residents: tuple[Resident, ...]) -> None:
-        """Run exactly these: one that runs already goes on, whatever was reloaded around it."""
+        """Run exactly these residents; one that already runs is not restarted."""
         wanted = {one.name: one for one in residents}
         for name in [name for name in self._tasks if name not in wanted]:
             self._leaving.add(asyncio.create_task(self._end(name, *self._tasks.pop(name))))
@@ -115,7 +115,7 @@ class Residents:
                 self._tasks[name] = asyncio.create_task(self._live(resident, stop)), stop
 
     async def stop(self) -> None:
-        """Let them all leave; one that has not left after 2 s is cancelled."""
+        """Stop them all; one that has not ended after 2 s is cancelled."""
         running, self._tasks = self._tasks, {}
         ends = [self._end(name, *one) for name, one in running.items()]
         await asyncio.gather(*ends, *self._leaving)
@@ -137,11 +137,11 @@ class Residents:
             started = asyncio.get_running_loop().time()
             try:
                 async with resident.run(context):
-                    # What it said of itself while it started tells more.
+                    # Keep the state it reported itself while it started.
                     if self._states[resident.name] == "starting":
                         self._say(resident.name, "running")
                     await stop.wait()
-            # Foreign code: a resident that fails is started again, with backoff.
+            # Plugin code: a resident that fails is started again, with backoff.
             except (Exception, SystemExit) as error:
                 self._say(resident.name, f"failed: {type(error).__name__}: {error}")
             if asyncio.get_running_loop().time() - started > MAX_BACKOFF:

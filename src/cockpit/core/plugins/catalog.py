@@ -1,17 +1,9 @@
-"""What plugins cost while a session runs: calls and time by plugin and hook. Counts; bounds nothing.
+"""What plugins registered for one root, layered and shadowed, and what their hooks cost.
 
-What is registered for one root: every plugin asked, one by one, layered and shadowed.
-
-Within one layer the same name twice is an error that names both plugins; a higher layer (built-in <
-plugin < user < project) hides a lower one. Plugins' code runs here in a worker thread.
-
-What a command's file may be called: never as a command of code is, which would catch what a person types
-for that one (`/connect` with a key behind it). Such a file stays, behind its layer's name.
-
-Skills among what is registered: those that are switched off, and the `/name` that each of them is.
-
-Whoever registers a skill (a folder's file, a bundle, a plugin) need not register a command for it. What a
-skill does when it is used is the command `/skill`'s part, whoever registers that.
+Within one layer the same name twice is an error that names both plugins; a higher layer (built-in < plugin <
+user < project) hides a lower one. A file's command never takes the name of a command registered in code; it
+is renamed to `/layer:name`, because users may type secrets after such names. Every skill that a user may use
+gets a command. Plugin code runs here in a worker thread.
 """
 
 import contextlib
@@ -55,7 +47,7 @@ R = TypeVar("R")
 
 @dataclass(slots=True)
 class HookCost:
-    """`seconds` of wall time, also what was waited for; `longest` is the slowest of the `calls`."""
+    """Wall time in seconds, waiting included; `longest` is the slowest of the `calls`."""
 
     calls: int = 0
     seconds: float = 0.0
@@ -69,17 +61,16 @@ class HookCost:
 
 @dataclass(slots=True)
 class PluginMeter:
-    """The sums of one deck, kept when its catalogs are built anew."""
+    """The costs of one deck, kept when its catalogs are built again."""
 
     spent: dict[tuple[str, str], HookCost] = field(default_factory=dict)
 
     def of(self, plugin: str) -> dict[str, HookCost]:
-        """What a plugin's hooks have cost."""
+        """What the hooks of a plugin have cost."""
         return {hook: spent for (name, hook), spent in self.spent.items() if name == plugin}
 
     def metered(self, value: object, plugin: str, hook: str) -> object:
-        """`value` with a function that is timed at each call, where it is of a kind that is asked often:
-        at every request, call or event."""
+        """`value` with its function timed, for kinds that are called for every request, call or event."""
         match value:
             case Guard():
                 return replace(value, check=self._timed(value.check, plugin, hook))
@@ -113,7 +104,7 @@ LAYERS: tuple[Layer, ...] = ("built-in", "plugin", "user", "project", "flags", "
 
 @dataclass(frozen=True, slots=True)
 class CatalogEntry:
-    """One registered value: who brought it, in which layer, and what it hides (`hides`: the files)."""
+    """A registered value: who registered it, in which layer, and which files it hides (`hides`)."""
 
     hook: str
     name: str
@@ -127,10 +118,8 @@ class CatalogEntry:
 
 @dataclass(frozen=True, slots=True)
 class PluginState:
-    """A plugin after registration: `found.state` turns to failed when a hook of it raised.
-
-    `hooks` are the seconds that each of its hooks took, beside `found.seconds` for loading it.
-    """
+    """A plugin after registration. `found.state` is failed when one of its hooks raised. `hooks` are the
+    seconds each hook took, in addition to `found.seconds` for loading it."""
 
     found: DiscoveredPlugin
     registers: tuple[str, ...] = ()
@@ -140,9 +129,9 @@ class PluginState:
 
 @dataclass(frozen=True, slots=True)
 class PluginCatalog:
-    """Everything registered for a root. Built whole, never changed: a reload builds another.
+    """Everything registered for a root. Never changed: a reload builds another catalog.
 
-    `unloaded` are, by hook, the files that gave no value, `faults` what of any file was refused. `meter`
+    `unloaded` are, by hook, the files that gave no value; `faults` are the rejected parts of files. `meter`
     counts what calls cost from now on.
     """
 
@@ -164,7 +153,7 @@ class PluginCatalog:
         return None if entry is None else cast("T", entry.value)
 
     def owner(self, cls: type, name: str) -> str:
-        """The plugin that registered `name`, or empty."""
+        """The plugin that registered `name`, or an empty string."""
         entry = self.by_hook.get(_HOOK_OF[cls], {}).get(name)
         return "" if entry is None else entry.plugin
 
@@ -174,7 +163,7 @@ _HOOK_OF: dict[type, str] = {cls: hook for hook, cls in HOOKS.items()}
 
 @dataclass(slots=True)
 class _Registrar:
-    """The `register` that one plugin's hook is given."""
+    """The `register` argument of one plugin's hook."""
 
     hook: str
     plugin: str
@@ -223,7 +212,7 @@ def build_catalog(
     on_change: Callable[[], None],
     meter: PluginMeter | None = None,
 ) -> PluginCatalog:
-    """Ask every loaded plugin what it registers for `root`. Runs foreign code: call it in a thread."""
+    """Ask every loaded plugin what it registers for `root`. Runs plugin code: call it in a thread."""
     meter = PluginMeter() if meter is None else meter
     entries: list[CatalogEntry] = []
     states: list[PluginState] = []
@@ -236,25 +225,27 @@ def build_catalog(
                 warnings.append(f"plugin {plugin.name} ({plugin.distribution}): {plugin.reason}")
             continue
         scope = plugin_scope(plugin.name, root, settings, environment, trusted)
-        state, mine = _run_hooks(manager, plugin, scope, on_change, meter, unloaded)
+        state, own = _run_hooks(manager, plugin, scope, on_change, meter, unloaded)
         if state.found.state == "failed":
             warnings.append(f"plugin {plugin.name} ({plugin.distribution}): {state.found.reason}")
         states.append(state)
-        entries += mine
-    named = qualify_file_commands(add_skill_commands(entries, settings.words("skills.disabled")))
-    kept = _resolve_layers(named, warnings)
+        entries += own
+    with_commands = qualify_file_commands(add_skill_commands(entries, settings.words("skills.disabled")))
+    entries_in_force = _resolve_layers(with_commands, warnings)
     by_hook: dict[str, dict[str, CatalogEntry]] = {hook: {} for hook in HOOKS}
-    for entry in kept:
+    for entry in entries_in_force:
         by_hook[entry.hook][entry.name] = entry
-    faults = _collect_faults(kept, unloaded)
-    return PluginCatalog(tuple(kept), tuple(states), tuple(warnings), by_hook, unloaded, meter, faults)
+    faults = _collect_faults(entries_in_force, unloaded)
+    return PluginCatalog(
+        tuple(entries_in_force), tuple(states), tuple(warnings), by_hook, unloaded, meter, faults
+    )
 
 
 def _collect_faults(
-    kept: list[CatalogEntry], unloaded: Mapping[str, tuple[Unloaded, ...]]
+    entries: list[CatalogEntry], unloaded: Mapping[str, tuple[Unloaded, ...]]
 ) -> tuple[FileProblem, ...]:
-    """What of files was refused, each once."""
-    origins = [entry.origin for entry in kept if entry.origin is not None]
+    """The rejected parts of files, without repetition."""
+    origins = [entry.origin for entry in entries if entry.origin is not None]
     origins += [one.origin for ones in unloaded.values() for one in ones]
     return tuple(dict.fromkeys(fault for origin in origins for fault in origin.refused))
 
@@ -282,84 +273,87 @@ def _run_hooks(
     meter: PluginMeter,
     unloaded: dict[str, tuple[Unloaded, ...]],
 ) -> tuple[PluginState, list[CatalogEntry]]:
-    """What one plugin registers, hook by hook, and what each took."""
+    """What one plugin registers, and how long each hook took."""
     module = manager.get_plugin(plugin.name)
     layer: Layer = "built-in" if plugin.is_ours else "plugin"
     entries: list[CatalogEntry] = []
     failures: list[str] = []
-    took: dict[str, float] = {}
+    seconds: dict[str, float] = {}
     trace = ""
     for hook in HOOKS:
-        for one in getattr(manager.hook, hook).get_hookimpls():
-            if one.plugin is not module:
+        for implementation in getattr(manager.hook, hook).get_hookimpls():
+            if implementation.plugin is not module:
                 continue
             register = _Registrar(hook, plugin.name, layer, scope, on_change, meter, entries)
-            given = {"register": register, "scope": scope}
+            arguments = {"register": register, "scope": scope}
             started = time.perf_counter()
             try:
-                # What it prints is no part of an answer that somebody reads from stdout.
+                # What a plugin prints must not get into an answer on stdout.
                 with contextlib.redirect_stdout(sys.stderr):
-                    _reject_coroutine(one.function(*(given[name] for name in one.argnames)))
-            # Foreign code: one hook that raises (also `sys.exit`) leaves the plugin's others and everybody's.
+                    _reject_coroutine(
+                        implementation.function(*(arguments[name] for name in implementation.argnames))
+                    )
+            # Plugin code: a hook that raises (also `sys.exit`) does not affect other hooks.
             except (Exception, SystemExit) as error:
                 failures.append(f"{hook}: {type(error).__name__}: {error}")
                 trace = trace or place_of(error.__traceback__)
-            took[hook] = time.perf_counter() - started
+            seconds[hook] = time.perf_counter() - started
             if register.unloaded:
                 unloaded[hook] = (*unloaded.get(hook, ()), *register.unloaded)
     if failures:
         plugin = replace(plugin, state="failed", reason="; ".join(failures), trace=trace)
     names = tuple(f"{entry.hook.removeprefix('register_')}: {entry.name}" for entry in entries)
-    return PluginState(plugin, names, plugin.seconds + sum(took.values()), took), entries
+    return PluginState(plugin, names, plugin.seconds + sum(seconds.values()), seconds), entries
 
 
 def _reject_coroutine(answer: object) -> None:
-    """A hook that is `async def` has done nothing: nobody awaits it."""
+    """Raise TypeError for an `async def` hook, which nothing awaits."""
     if inspect.iscoroutine(answer):
         answer.close()
         raise TypeError("it is `async def`; hooks are plain functions, what they register may be async")
 
 
 def _resolve_layers(entries: list[CatalogEntry], warnings: list[str]) -> list[CatalogEntry]:
-    """The entries in force: the first of a layer, the highest of the layers."""
-    kept: dict[tuple[str, str], CatalogEntry] = {}
+    """The entries in force: the first of each layer, the highest of the layers."""
+    in_force: dict[tuple[str, str], CatalogEntry] = {}
     for entry in sorted(entries, key=lambda one: LAYERS.index(one.layer)):
         key = entry.hook, entry.name
-        below = kept.get(key)
-        if below is not None and below.layer == entry.layer:
+        lower = in_force.get(key)
+        if lower is not None and lower.layer == entry.layer:
             kind = entry.hook.removeprefix("register_")
-            both = f"registered by both {below.plugin} and {entry.plugin}; the one of {below.plugin} is used"
-            said = f"{both}; switch one of them off in settings"
-            if below.plugin == entry.plugin:
-                said = f"registered twice by {entry.plugin}; the first is used; rename the other one"
-            warnings.append(f"{kind}: {entry.name} is {said}")
+            both = f"registered by both {lower.plugin} and {entry.plugin}; the one of {lower.plugin} is used"
+            message = f"{both}; switch one of them off in settings"
+            if lower.plugin == entry.plugin:
+                message = f"registered twice by {entry.plugin}; the first is used; rename the other one"
+            warnings.append(f"{kind}: {entry.name} is {message}")
             continue
-        shadows = f"{below.layer} ({below.plugin})" if below else ""
+        shadows = f"{lower.layer} ({lower.plugin})" if lower else ""
         hides = entry.origin.shadows if entry.origin else ()
-        if below is not None:
-            hides = (*hides, *((below.origin.file,) if below.origin else ()), *below.hides)
-        kept[key] = replace(entry, shadows=shadows, hides=hides)
-    return list(kept.values())
+        if lower is not None:
+            hides = (*hides, *((lower.origin.file,) if lower.origin else ()), *lower.hides)
+        in_force[key] = replace(entry, shadows=shadows, hides=hides)
+    return list(in_force.values())
 
 
 def qualify_file_commands(entries: "Iterable[CatalogEntry]") -> "list[CatalogEntry]":
-    """`entries` with each file that is called as a command of code renamed: `/project:connect`."""
+    """`entries`, in which a file's command with the name of a command in code is renamed:
+    `/project:connect`."""
     entries = list(entries)
-    taken = {
+    reserved = {
         name
-        for one in entries
-        if isinstance(one.value, Command) and one.origin is None
-        for name in (one.name, *one.value.aliases)
+        for entry in entries
+        if isinstance(entry.value, Command) and entry.origin is None
+        for name in (entry.name, *entry.value.aliases)
     }
-    return [_qualify_command(one, taken) for one in entries]
+    return [_qualify_command(entry, reserved) for entry in entries]
 
 
-def _qualify_command(entry: "CatalogEntry", taken: set[str]) -> "CatalogEntry":
+def _qualify_command(entry: "CatalogEntry", reserved: set[str]) -> "CatalogEntry":
     command, origin = entry.value, entry.origin
     if not isinstance(command, Command) or origin is None:
         return entry
-    command = replace(command, aliases=tuple(one for one in command.aliases if one not in taken))
-    if entry.name not in taken:
+    command = replace(command, aliases=tuple(alias for alias in command.aliases if alias not in reserved))
+    if entry.name not in reserved:
         return replace(entry, value=command)
     name = f"{entry.layer}:{entry.name}"
     reason = f"/{entry.name} is a command of cockpit's own; this one is /{name}"
@@ -372,20 +366,28 @@ SKILL_COMMAND = "skill"
 
 
 def add_skill_commands(entries: "Iterable[CatalogEntry]", disabled: Collection[str]) -> "list[CatalogEntry]":
-    """`entries` with a command for each skill that a person may use. A skill goes before a command's file
-    of its name and layer; what is registered in code keeps its name."""
-    entries = [_disable_skill(one) if one.name in disabled else one for one in entries]
-    using = next((one.value for one in entries if _is_command(one) and one.name == SKILL_COMMAND), None)
+    """`entries` with a command for each skill the user may use. A skill replaces a command file of its name
+    and layer; a command registered in code keeps its name."""
+    entries = [_disable_skill(entry) if entry.name in disabled else entry for entry in entries]
+    using = next(
+        (entry.value for entry in entries if _is_command(entry) and entry.name == SKILL_COMMAND), None
+    )
     if not isinstance(using, Command):
         return entries
-    taken = {(one.name, one.layer) for one in entries if _is_command(one) and one.origin is None}
-    made = {
-        (one.name, one.layer): replace(one, hook="register_commands", value=_skill_command(one.value, using))
-        for one in entries
-        if isinstance(one.value, Skill) and one.value.for_person and (one.name, one.layer) not in taken
+    reserved = {(entry.name, entry.layer) for entry in entries if _is_command(entry) and entry.origin is None}
+    commands = {
+        (entry.name, entry.layer): replace(
+            entry, hook="register_commands", value=_skill_command(entry.value, using)
+        )
+        for entry in entries
+        if isinstance(entry.value, Skill)
+        and entry.value.for_person
+        and (entry.name, entry.layer) not in reserved
     }
-    kept = [one for one in entries if not (_is_command(one) and (one.name, one.layer) in made)]
-    return [*kept, *made.values()]
+    others = [
+        entry for entry in entries if not (_is_command(entry) and (entry.name, entry.layer) in commands)
+    ]
+    return [*others, *commands.values()]
 
 
 def _is_command(entry: "CatalogEntry") -> bool:
@@ -393,7 +395,7 @@ def _is_command(entry: "CatalogEntry") -> bool:
 
 
 def _disable_skill(entry: "CatalogEntry") -> "CatalogEntry":
-    """The same skill, listed and used by nobody."""
+    """The same skill, listed but not used."""
     skill = entry.value
     if not isinstance(skill, Skill):
         return entry

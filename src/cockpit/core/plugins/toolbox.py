@@ -1,9 +1,7 @@
-"""The tools one agent has: which are sent, which wait to be searched, and what others call them.
+"""The tools of one agent: which are sent to the model, which wait to be searched, the names other agents use
+for them, and the check of arguments against a tool's JSON Schema.
 
-The tools that are sent keep their order and bytes from turn to turn; a deferred one that was found
-is appended behind them.
-
-Whether arguments fit a tool's JSON Schema, with every fault named. Runs nothing.
+The sent tools keep their order and bytes from turn to turn; a deferred tool that was found is appended.
 """
 
 import difflib
@@ -19,8 +17,8 @@ from cockpit.protocol.messages import Json
 
 
 class AgentToolbox:
-    """The tools of one agent. `allowed` None means all; `withholds` says why one is not for this agent
-    ("" where it is). Both are enforced when a call runs."""
+    """The tools of one agent. `allowed` None means all; `withholds` returns why a tool is not available, or
+    an empty string. Both are enforced when a call runs."""
 
     def __init__(
         self,
@@ -34,7 +32,7 @@ class AgentToolbox:
         self.use(catalog)
 
     def use(self, catalog: PluginCatalog) -> None:
-        """Take another catalog (after a reload); what was found stays found."""
+        """Use another catalog after a reload; found tools stay found."""
         tools = catalog.all(Tool)
         named = {tool.name: tool for tool in tools}
         self._aliases: dict[str, tuple[Tool, Alias]] = {}
@@ -51,18 +49,18 @@ class AgentToolbox:
         self._tokens = 0
 
     def tokens(self) -> int:
-        """About how many tokens the tools cost that are sent."""
+        """An estimate of the tokens of the tools that are sent."""
         if not self._tokens:
-            rows = [[one.name, one.description, dict(one.parameters)] for one in self.schemas()]
+            rows = [[schema.name, schema.description, dict(schema.parameters)] for schema in self.schemas()]
             self._tokens = len(json.dumps(rows)) // 4
         return self._tokens
 
     def tools(self) -> tuple[Tool, ...]:
-        """Every tool there is for this agent, sent or not."""
+        """Every tool available to this agent, sent or not."""
         return tuple(self._tools.values())
 
     def sent(self) -> tuple[Tool, ...]:
-        always = sorted((t for t in self._tools.values() if not t.deferred), key=lambda one: one.name)
+        always = sorted((t for t in self._tools.values() if not t.deferred), key=lambda tool: tool.name)
         found = (self._tools[name] for name in self._found if name in self._tools)
         return (*always, *found)
 
@@ -71,11 +69,11 @@ class AgentToolbox:
 
     def fingerprint(self) -> str:
         """Twelve hex digits over the bytes of the tool list."""
-        rows = [[one.name, one.description, dict(one.parameters)] for one in self.schemas()]
+        rows = [[schema.name, schema.description, dict(schema.parameters)] for schema in self.schemas()]
         return hashlib.sha256(json.dumps(rows).encode()).hexdigest()[:12]
 
     def find(self, name: str, arguments: Arguments) -> tuple[Tool, Arguments] | None:
-        """The tool that `name` means, and the arguments in our words."""
+        """The tool `name` means, and the arguments under our names."""
         if (tool := self._tools.get(name)) is not None:
             return tool, _rename_arguments(arguments, tool)
         for known, (tool, alias) in self._aliases.items():
@@ -85,14 +83,14 @@ class AgentToolbox:
         return (same[0], _rename_arguments(arguments, same[0])) if len(same) == 1 else None
 
     def withheld(self, name: str) -> str:
-        """Why the tool that `name` means is not for this agent; "" where there is none such."""
+        """Why the tool `name` means is not available to this agent, or an empty string."""
         for known in (name, *(tool.name for own, (tool, _) in self._aliases.items() if own == name)):
             if reason := self._withheld.get(known):
                 return reason
         return ""
 
     def near(self, name: str) -> tuple[str, ...]:
-        """Names that `name` may have meant."""
+        """Names similar to `name`."""
         return tuple(difflib.get_close_matches(name, [*self._tools, *self._aliases], 3, 0.5))
 
     def search(self, query: str) -> tuple[Tool, ...]:
@@ -118,8 +116,8 @@ class AgentToolbox:
 
 
 def _rename_arguments(arguments: Arguments, tool: Tool) -> Arguments:
-    """Another agent's argument names under a name that is also ours: opencode's `read` takes `filePath`,
-    Codex's `apply_patch` takes `input`. What is a name of ours stays what it is."""
+    """Rename another agent's arguments of a tool we also have: opencode's `read` takes `filePath`, Codex's
+    `apply_patch` takes `input`. Our own names are not changed."""
     for alias in tool.aliases:
         if alias.name == tool.name:
             arguments = _reshape_arguments(arguments, alias)
@@ -134,8 +132,8 @@ def _rename_arguments(arguments: Arguments, tool: Tool) -> Arguments:
 
 
 def _translate_arguments(arguments: Arguments, alias: Alias, tool: Tool) -> Arguments:
-    """Their argument names as ours, in any case and with or without underscores. One that we do not have
-    is dropped where the alias says so."""
+    """Translate another agent's argument names, in any case and with or without underscores. Arguments that
+    we do not have are dropped when the alias says so."""
     properties = cast("Mapping[str, Json]", tool.parameters.get("properties") or {})
     ours = {_fold_name(name): name for name in properties}
     ours |= {_fold_name(theirs): own for theirs, own in alias.arguments}
@@ -153,7 +151,7 @@ def _reshape_arguments(arguments: Arguments, alias: Alias) -> Arguments:
         return arguments
     try:
         return alias.reshape(arguments)
-    # A plugin's function on whatever a model wrote: what it cannot read is named when it is checked.
+    # Plugin code on whatever a model wrote: what it cannot read is reported by the check of arguments.
     except (Exception, SystemExit):
         return arguments
 
@@ -169,8 +167,8 @@ def _search_score(tool: Tool, words: list[str]) -> int:
 
 
 PLAIN_TYPES = {"string": str, "boolean": bool, "object": Mapping, "array": list}
-# Whose schemas are strangers' words, and what such a schema could stop everything with: a pattern may take
-# for ever to match, and references to references double with each step.
+# Schemas of MCP servers are not trusted, and these keywords could stop everything: a pattern may take
+# forever to match, and references to references double with each step.
 MCP_PREFIX = "mcp__"
 UNBOUNDED_KEYWORDS = ("pattern", "patternProperties", "additionalProperties", "unevaluatedProperties")
 MAX_REFERENCES = 1_000
@@ -179,10 +177,10 @@ MAX_FAULT_LENGTH = 500
 
 
 def check_arguments(tool: Tool, arguments: Arguments) -> None:
-    """Raises `ArgumentsInvalid`: missing, unknown and unfit arguments, all at once.
+    """Raises `ArgumentsInvalid` with all missing, unknown and invalid arguments.
 
-    What a schema says beyond names and plain types is left to `jsonschema`. A scalar that came as a
-    string is let through to the tool's own parser, because small models write so.
+    Whatever a schema says beyond names and plain types is left to `jsonschema`. A scalar sent as a string is
+    passed to the tool's own parser, because small models send such.
     """
     properties = _properties(tool)
     required = tool.parameters.get("required")
@@ -190,7 +188,11 @@ def check_arguments(tool: Tool, arguments: Arguments) -> None:
     faults = [f"`{name}` is missing" for name in needed if arguments.get(name) is None]
     if tool.parameters.get("additionalProperties") is False:
         known = ", ".join(properties) or "none"
-        faults += [f"unknown argument `{one}`; known: {known}" for one in arguments if one not in properties]
+        faults += [
+            f"unknown argument `{argument}`; known: {known}"
+            for argument in arguments
+            if argument not in properties
+        ]
     if not faults and not all(
         _is_plain(properties[name], arguments[name]) for name in arguments if name in properties
     ):
@@ -200,12 +202,12 @@ def check_arguments(tool: Tool, arguments: Arguments) -> None:
 
 
 def _properties(tool: Tool) -> Mapping[str, Json]:
-    found = tool.parameters.get("properties")
-    return found if isinstance(found, Mapping) else {}
+    properties = tool.parameters.get("properties")
+    return properties if isinstance(properties, Mapping) else {}
 
 
 def _is_plain(schema: Json, value: Json) -> bool:
-    """Whether a value fits a schema that says no more than a plain type."""
+    """Whether a value fits a schema that only names a plain type."""
     if not isinstance(schema, Mapping) or not schema.keys() <= {"type", "description", "default", "title"}:
         return False
     kind = schema.get("type")
@@ -215,24 +217,24 @@ def _is_plain(schema: Json, value: Json) -> bool:
 
 
 def _schema_faults(tool: Tool, arguments: Arguments) -> list[str]:
-    """What is wrong, each thing once, and no more of it than a model can use."""
+    """What is wrong, without repetition, and no more than a model can use."""
     faults: dict[str, None] = {}
     try:
         for error in _validator(tool).iter_errors(_coerce_scalars(tool, arguments)):
             where = ".".join(str(part) for part in error.absolute_path)
-            said = str(error.message)[:MAX_FAULT_LENGTH]
-            faults[f"`{where}`: {said}" if where else said] = None
+            message = str(error.message)[:MAX_FAULT_LENGTH]
+            faults[f"`{where}`: {message}" if where else message] = None
             if len(faults) >= MAX_FAULTS:
                 break
-    # A schema that is none, points nowhere or never ends says nothing of the arguments: whoever wrote it
-    # looks at them, too. What jsonschema raises of one is any error there is.
+    # An invalid or endless schema says nothing about the arguments; its author checks
+    # them, too. jsonschema may raise any error for such a schema.
     except Exception:
         return list(faults)
     return list(faults)
 
 
 def _validator(tool: Tool) -> Any:
-    """What judges the arguments. It fetches nothing: a reference to an address is one to nowhere."""
+    """A JSON Schema validator that fetches nothing: references to addresses are not followed."""
     from jsonschema import Draft202012Validator, validators
     from referencing import Registry
 
@@ -257,12 +259,12 @@ def _validator(tool: Tool) -> Any:
 
 
 def _ignore_keyword(validator: Any, value: Json, instance: Json, schema: Mapping[str, Json]) -> Iterator[Any]:
-    """A keyword that nobody looks at."""
+    """Validate nothing for this keyword."""
     return iter(())
 
 
 def _coerce_scalars(tool: Tool, arguments: Arguments) -> dict[str, Json]:
-    """Strings that say a number or a boolean, as what they say; a null of an optional one left out."""
+    """Convert strings that spell a number or boolean; leave out a null of an optional argument."""
     properties = _properties(tool)
     out: dict[str, Json] = {}
     for name, value in arguments.items():

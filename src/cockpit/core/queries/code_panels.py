@@ -1,5 +1,6 @@
-"""What Work shows of code while a session is open, as panels told at most twice a second: its language
-servers (and the index while it reads files), the problems they find, and that files changed on disk."""
+"""The code panels of a session, updated at most twice a second: language servers and index progress,
+problems, and files that changed on disk.
+"""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -13,13 +14,13 @@ REFRESH_SECONDS = 0.5
 MAX_PROBLEMS = 500
 MAX_IDLE_REFRESHES = 20
 SEVERITIES = ("error", "warning", "info", "hint")
-# Before that a session's first paint and first words come first.
+# The first paint and the first prompt come before that.
 WARM_AFTER = 1.0
 
 
 class CodePanels:
-    """One session's. `emit` is its log's; `warm`, for somebody who looks on, also begins the index and the
-    main language's server, and tells of files that change."""
+    """The panels of one session. `emit` is its log's. With `warm`, for a user who watches, the index and the
+    main language's server start soon, and changed files are reported."""
 
     def __init__(
         self, navigator: LiveNavigator, root: str, emit: Callable[[Event], object], warm: bool
@@ -75,14 +76,14 @@ class CodePanels:
         self._show("problems", tuple(_problem_row(row) for row in problems))
 
     def _look_again(self, progress: tuple[int, int]) -> None:
-        """In a moment, until the index is whole; not for ever where it has come to a stop."""
+        """Update again until the index is complete; give up when it makes no progress."""
         self._stood = self._stood + 1 if progress == self._progress else 0
         self._progress = progress
         if self._stood < MAX_IDLE_REFRESHES:
             self._heard()
 
     def _watch_files(self) -> None:
-        """Once servers and index have begun: they share the one watcher of the root."""
+        """Watch the root once servers and index have begun: they share one watcher."""
         if self._unwatch_files is None and self._looked_on:
             from cockpit.navigation import file_watcher
 
@@ -93,7 +94,7 @@ class CodePanels:
             self._files = asyncio.get_running_loop().call_later(REFRESH_SECONDS, self._tell_files)
 
     def _tell_files(self) -> None:
-        """Without rows: which files they were, a queue that keeps only the newest would lose."""
+        """Report changed files without rows: a queue that keeps only the newest event would lose them."""
         self._files = None
         self._emit(PanelChanged("files", ()))
 
@@ -108,12 +109,12 @@ def _server_row(row: ServerRow) -> PanelRow:
 
 
 def _index_row(done: int, known: int) -> PanelRow:
-    """How far it is; before the first answer of its process one file is known, and none by name."""
+    """The progress of the index. Before the first answer of its process only one file is known."""
     return PanelRow(f"index  {done} of {known} files" if known > 1 else "index  looks for files", "indexing")
 
 
 def _problem_row(row: ProblemRow) -> PanelRow:
-    """A row whose Enter opens the place."""
+    """A row whose Enter opens the location."""
     place = f"{row.path}:{row.line}"
     return PanelRow(f"{place} {row.message}", row.severity, f"open {place}:{row.column}")
 

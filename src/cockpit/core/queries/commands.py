@@ -1,6 +1,5 @@
-"""Slash commands and plugin actions: found, run, and answered as an event or a prompt.
-
-What a session offers to whoever may call it: tools with their schemas, prompts with their text.
+"""Slash commands and plugin actions, and what a session offers to other programs: tools with their schemas,
+prompts with their text.
 """
 
 import asyncio
@@ -10,8 +9,13 @@ from typing import assert_never, cast
 from cockpit.core.agent.agent import Agent
 from cockpit.core.agent.models import TIERS, ModelUnknown, choose_model
 from cockpit.core.agent.plugin_context import build_context
-from cockpit.core.permission import verdicts
-from cockpit.core.permission.verdicts import CHANGING_CAPABILITIES, HARMLESS_CAPABILITIES, READ_ONLY_KINDS
+from cockpit.core.permission.verdicts import (
+    CHANGING_CAPABILITIES,
+    HARMLESS_CAPABILITIES,
+    MCP_PREFIX,
+    MCP_START_SECONDS,
+    READ_ONLY_KINDS,
+)
 from cockpit.errors import CockpitError
 from cockpit.formats.substitution import TemplateValues, expand_template
 from cockpit.plugin.tools import Tool
@@ -35,50 +39,50 @@ from cockpit.protocol.queries import (
 
 
 async def run_command(agent: Agent, op: Invoke) -> AsPrompt | None:
-    """Run the command `op.action`.
+    """Run the command `op.action` and return the prompt it makes, if any.
 
-    Emits a `Noticed` with kind `show` (content to draw) or `action` (one of the frontend's own
-    actions); its data holds the op's id under `op`. Returns the prompt a command makes.
-    Raises `CockpitError` for an unknown command.
+    Emits a `Noticed` with kind `show` (content to draw) or `action` (an action of the frontend); its data
+    holds the op's id under `op`. Raises `CockpitError` for an unknown command.
     """
-    host = agent.host
-    if op.action.startswith(verdicts.MCP_PREFIX):
-        await verdicts.record_outside_text(agent)
+    services = agent.services
+    if op.action.startswith(MCP_PREFIX):
+        await services.connections.settled(MCP_START_SECONDS)
+        agent.state.record_outside_text()
     command = _find_command(agent, op.action)
-    plugin = host.catalog.owner(Command, command.name)
+    plugin = services.catalog.owner(Command, command.name)
     text = str(op.arguments.get("text", ""))
     answer = await command.run(Invoked(text, op.arguments), build_context(agent, plugin))
     told: dict[str, Json] = {"op": op.id, "command": command.name}
     match answer:
         case Show(content, data):
-            host.log.emit(Noticed(plugin, "show", content, {**data, **told}))
+            services.log.emit(Noticed(plugin, "show", content, {**data, **told}))
         case Action(action, arguments):
             told |= {"action": action, "arguments": dict(arguments)}
-            host.log.emit(Noticed(plugin, "action", (Text(action),), told))
+            services.log.emit(Noticed(plugin, "action", (Text(action),), told))
         case AsPrompt():
             return replace(answer, model=_command_model(agent, answer.model))
     return None
 
 
 def _command_model(agent: Agent, name: str) -> str:
-    """The model that a command's file names, "" where there is none of that name: that is said. A tier that
-    nobody has set is the session's own model."""
-    host = agent.host
-    if not name or (name in TIERS and not host.settings.table("models.tiers").get(name)):
+    """The model a command's file names, or an empty string for the session's own: an unknown model is
+    reported, and a tier that no setting defines is ignored."""
+    services = agent.services
+    if not name or (name in TIERS and not services.settings.table("models.tiers").get(name)):
         return ""
     try:
-        return choose_model(host.catalog, host.settings, name).name
+        return choose_model(services.catalog, services.settings, name).name
     except ModelUnknown as error:
-        host.log.emit(Warned(f"{error.message}: the session's model answers", error.hint))
+        services.log.emit(Warned(f"{error.message}: the session's model answers", error.hint))
         return ""
 
 
 async def expand_prompt(agent: Agent, name: str, text: str) -> str:
-    """What the command `name` of a file says to a model. Raises `CockpitError` where it says nothing."""
+    """The prompt of the file command `name`. Raises `CockpitError` when it makes none."""
     command = _find_command(agent, name)
     if command.hidden or command.origin is None:
-        raise CockpitError(f"/{name} is no prompt", "prompts are the commands and skills of files")
-    plugin = agent.host.catalog.owner(Command, command.name)
+        raise CockpitError(f"/{name} is not a prompt", "prompts are the commands and skills of files")
+    plugin = agent.services.catalog.owner(Command, command.name)
     answer = await command.run(Invoked(text, {"text": text}), build_context(agent, plugin))
     if not isinstance(answer, AsPrompt):
         raise CockpitError(f"/{name} shows something instead of a prompt", "run it in the cockpit")
@@ -86,7 +90,7 @@ async def expand_prompt(agent: Agent, name: str, text: str) -> str:
 
 
 def _find_command(agent: Agent, name: str) -> Command:
-    commands = agent.host.catalog.all(Command)
+    commands = agent.services.catalog.all(Command)
     for command in commands:
         if name == command.name or name in command.aliases:
             return command
@@ -98,14 +102,14 @@ def _find_command(agent: Agent, name: str) -> Command:
 
 
 async def answer_offering(agent: Agent, query: CatalogQuery) -> CatalogReply:
-    """The answer to `query`. Raises `CockpitError` for a prompt that is none."""
+    """The answer to `query`. Raises `CockpitError` for a name that is not a prompt."""
     match query:
         case Tools():
-            return ToolRows(tuple(_tool_row(agent, one) for one in agent.toolbox.tools()))
+            return ToolRows(tuple(_tool_row(agent, tool) for tool in agent.toolbox.tools()))
         case Prompts():
             return PromptRows(_prompt_rows(agent))
         case Expand(name, text):
-            skill = agent.host.catalog.get(Skill, name)
+            skill = agent.services.catalog.get(Skill, name)
             if skill is not None and skill.for_person:
                 return Expanded(await asyncio.to_thread(_skill_text, skill, text))
             return Expanded(await expand_prompt(agent, name, text))
@@ -114,8 +118,8 @@ async def answer_offering(agent: Agent, query: CatalogQuery) -> CatalogReply:
 
 
 def _skill_text(skill: Skill, text: str) -> str:
-    """The skill's text with its arguments. It is not in force here, and what it wants run stands in it as
-    written: that is for the agent that reads it."""
+    """The skill's text with its arguments. Its embedded commands are not run: that is for the agent that
+    reads it."""
     values = TemplateValues(text, skill.arguments, dialect=skill.dialect, name=skill.name)
     return expand_template(skill.body(), values).text
 
@@ -133,20 +137,20 @@ def _tool_row(agent: Agent, tool: Tool) -> ToolRow:
         cast("dict[str, Json]", dict(tool.parameters)),
         tuple(sorted(tool.capabilities)),
         looks,
-        agent.host.catalog.owner(Tool, tool.name),
+        agent.services.catalog.owner(Tool, tool.name),
     )
 
 
 def _prompt_rows(agent: Agent) -> tuple[PromptRow, ...]:
-    catalog = agent.host.catalog
+    catalog = agent.services.catalog
     rows = []
     for command in catalog.all(Command):
         skill = catalog.get(Skill, command.name)
         if command.hidden or command.name.startswith("mcp__"):
-            # What another server wrote is not ours to pass on.
+            # Prompts of MCP servers are not passed on.
             continue
         if command.origin is None and skill is None:
-            # What no file wrote is an action of ours.
+            # A command without a file is an action of cockpit.
             continue
         arguments = skill.arguments if skill is not None else ()
         rows.append(PromptRow(command.name, command.description, command.hint, arguments))

@@ -1,10 +1,5 @@
-"""Every setting as a row, with its value and where that comes from. Reads no file.
-
-Answers about code: each query to the navigator, each refusal in words.
-
-What there is to go back to, as rows for people: the query `Checkpoints`. Only reads.
-
-Answers to queries. Only reads; what it tells is what the running session has.
+"""Answers queries from the running session: completions, commands, code, checkpoints, changes, plugins and
+settings. Only reads.
 """
 
 import asyncio
@@ -88,7 +83,7 @@ from cockpit.workspace.files.changes import make_diff
 
 
 def setting_rows(settings: EffectiveSettings) -> tuple[SettingRow, ...]:
-    """One row a key, in the schema's order; tables are not rows of their own."""
+    """One row per key, in the order of the schema; tables are not rows."""
     return tuple(
         SettingRow(
             key=key.name,
@@ -107,14 +102,14 @@ def setting_rows(settings: EffectiveSettings) -> tuple[SettingRow, ...]:
     )
 
 
-# A person looks on: who is not ready by then is asked again, and another answers meanwhile.
+# The user is waiting: a source that is not ready by then is asked again later.
 CODE_PATIENCE = 0.2
 
 CodeQuery: TypeAlias = Symbols | Place | Navigate | Problems | Servers | FileText
 
 
 async def answer_code_query(agent: Agent, query: CodeQuery) -> Reply:
-    """The reply, or `Refused` with what is wrong with the place."""
+    """The reply, or `Refused` with the reason."""
     try:
         return await _query_navigator(agent, query)
     except (CockpitError, OSError) as error:
@@ -158,12 +153,12 @@ MAX_NAMED_PATHS = 20
 
 
 async def list_checkpoints(agent: Agent, query: Checkpoints) -> Reply:
-    """The rows, and for `query.turn` what going back would change."""
-    kept = agent.checkpoints
+    """The checkpoints, and what going back to `query.turn` would change."""
+    kept = agent.folder.checkpoints
     if kept is None:
         return Refused("this session keeps no checkpoints")
     try:
-        return await asyncio.to_thread(_checkpoint_reply, agent, kept.shadow, query.turn)
+        return await asyncio.to_thread(_checkpoint_reply, agent, kept.store, query.turn)
     except (CockpitError, OSError) as error:
         return Refused(str(error))
 
@@ -183,9 +178,9 @@ def _checkpoint_reply(agent: Agent, shadow: CheckpointStore, turn: str) -> Check
 
 
 def _checkpoint_rows(agent: Agent, shadow: CheckpointStore) -> tuple[CheckpointRow, ...]:
-    durable = agent.host.log.durable()
+    durable = agent.services.log.durable()
     deltas: dict[str, TreeDelta] = defaultdict(TreeDelta)
-    for record in shadow.records(agent.host.session):
+    for record in shadow.records(agent.services.session):
         key = record.call.turn if record.kind == "call" else record.call.call
         deltas[key] = join_deltas(deltas[key], record.delta)
     files, said, active = (
@@ -235,13 +230,13 @@ async def answer_query(agent: Agent, query: Query) -> Reply:
         case Symbols() | Place() | Navigate() | Problems() | Servers() | FileText():
             return await answer_code_query(agent, query)
         case Sessions():
-            return SessionRows(list_sessions(agent.host.root))
+            return SessionRows(list_sessions(agent.services.root))
         case ContextRows():
             return await context_table(agent)
         case Changes():
             return _change_rows(agent)
         case Refusals():
-            return RefusalRows(collect_refusals(agent.host.log.durable()))
+            return RefusalRows(collect_refusals(agent.services.log.durable()))
         case Checkpoints():
             return await list_checkpoints(agent, query)
         case Output(handle, cursor):
@@ -265,7 +260,11 @@ def _agent_events(agent: Agent, query: AgentEvents) -> Reply:
         path = agent.agents.find(query.agent).id
     except CockpitError as error:
         return Refused(str(error))
-    rows = tuple(one for one in agent.host.log.durable() if one.agent == path and one.seq > query.cursor)
+    rows = tuple(
+        envelope
+        for envelope in agent.services.log.durable()
+        if envelope.agent == path and envelope.seq > query.cursor
+    )
     return AgentEventRows(rows, rows[-1].seq if rows else query.cursor)
 
 
@@ -282,8 +281,8 @@ async def _complete(agent: Agent, query: Complete) -> Reply:
             Completion(f"/{one.name} ", f"/{one.name}", one.description, start, query.cursor) for one in rows
         ]
         return Completions(tuple(found[:MAX_COMPLETIONS]))
-    mentions = [one for one in agent.host.catalog.all(Mention) if one.sign == query.trigger]
-    contexts = [build_context(agent, agent.host.catalog.owner(Mention, one.name)) for one in mentions]
+    mentions = [one for one in agent.services.catalog.all(Mention) if one.sign == query.trigger]
+    contexts = [build_context(agent, agent.services.catalog.owner(Mention, one.name)) for one in mentions]
     asked = (one.complete(word, context) for one, context in zip(mentions, contexts, strict=True))
     ranked = [
         (_match_rank(word, row), mention.name, at, row)
@@ -296,9 +295,9 @@ async def _complete(agent: Agent, query: Complete) -> Reply:
 
 
 async def _complete_command(agent: Agent, query: Complete, typed: str) -> tuple[Completion, ...]:
-    """What a command would take at the cursor, which stands behind its name."""
+    """Completions for the arguments of a command."""
     name, _, text = typed[1:].partition(" ")
-    catalog = agent.host.catalog
+    catalog = agent.services.catalog
     named = (one for one in catalog.all(Command) if not one.hidden and name in (one.name, *one.aliases))
     command = next(named, None)
     if command is None or command.complete is None:
@@ -309,8 +308,8 @@ async def _complete_command(agent: Agent, query: Complete, typed: str) -> tuple[
 
 
 def _match_rank(word: str, row: Completion) -> int:
-    """0 for the best: its name is `word`, begins with it, holds it, or only its letters. So that rows of
-    several mentions stand in one order; between equals `files` comes before `symbols`."""
+    """How well a row matches, 0 for the best: its name equals `word`, starts with it, contains it, or has its
+    letters. It gives rows of several mentions one order; among equals `files` comes before `symbols`."""
     wanted, label = word.strip('"').lower(), row.label.lower()
     names = (label, label.rpartition(".")[2], row.insert.lower().lstrip('@"').rstrip('" '))
     if wanted in names:
@@ -326,25 +325,29 @@ def _has_letters(word: str, name: str) -> bool:
 
 
 def _command_rows(agent: Agent) -> CommandRows:
-    catalog = agent.host.catalog
+    catalog = agent.services.catalog
     rows = [
-        CommandRow(one.name, one.description, one.hint, catalog.owner(Command, one.name))
-        for one in catalog.all(Command)
-        if not one.hidden
+        CommandRow(command.name, command.description, command.hint, catalog.owner(Command, command.name))
+        for command in catalog.all(Command)
+        if not command.hidden
     ]
-    return CommandRows(tuple(sorted(rows, key=lambda one: one.name)))
+    return CommandRows(tuple(sorted(rows, key=lambda row: row.name)))
 
 
 def _change_rows(agent: Agent) -> ChangeRows:
-    """Every diff a call of this session has made, in order, but those that were taken back, and those in
-    worktrees of subagents: they come with the merge."""
-    gone, elsewhere = rewound_turns(agent, "files"), isolated_agents(agent.host)
+    """Every diff of this session's calls in order, except those that were rewound, and those in worktrees of
+    subagents, which come with the merge."""
+    gone, elsewhere = rewound_turns(agent, "files"), isolated_agents(agent.services)
     results = (
-        one.event.result
-        for one in agent.host.log.durable()
-        if isinstance(one.event, ToolCallFinished) and one.turn not in gone and one.agent not in elsewhere
+        envelope.event.result
+        for envelope in agent.services.log.durable()
+        if isinstance(envelope.event, ToolCallFinished)
+        and envelope.turn not in gone
+        and envelope.agent not in elsewhere
     )
-    return ChangeRows(tuple(block for one in results for block in one.blocks if isinstance(block, Diff)))
+    return ChangeRows(
+        tuple(block for result in results for block in result.blocks if isinstance(block, Diff))
+    )
 
 
 async def _offering_reply(agent: Agent, query: CatalogQuery) -> Reply:
@@ -356,7 +359,7 @@ async def _offering_reply(agent: Agent, query: CatalogQuery) -> Reply:
 
 def _output_page(agent: Agent, handle: str, cursor: int) -> Reply:
     try:
-        text, following, total = agent.host.results.page(handle, cursor, PAGE_SIZE)
+        text, following, total = agent.services.results.page(handle, cursor, PAGE_SIZE)
     except KeyError:
         return Refused(f"there is no output {handle} in this session")
     return OutputPage(text, following, total)
@@ -365,27 +368,32 @@ def _output_page(agent: Agent, handle: str, cursor: int) -> Reply:
 def _plugin_rows(agent: Agent) -> PluginRows:
     rows = [
         PluginRow(
-            one.found.name,
-            one.found.distribution,
-            one.found.version,
-            one.found.state,
-            one.registers,
-            one.found.reason,
-            round(one.seconds * 1000, 1),
-            {hook.removeprefix("register_"): _milliseconds(took) for hook, took in one.hooks.items()},
-            {hook.removeprefix("register_"): spent.calls for hook, spent in _hook_costs(agent, one).items()},
+            plugin.found.name,
+            plugin.found.distribution,
+            plugin.found.version,
+            plugin.found.state,
+            plugin.registers,
+            plugin.found.reason,
+            round(plugin.seconds * 1000, 1),
+            {hook.removeprefix("register_"): _milliseconds(took) for hook, took in plugin.hooks.items()},
+            {
+                hook.removeprefix("register_"): spent.calls
+                for hook, spent in _hook_costs(agent, plugin).items()
+            },
             {
                 hook.removeprefix("register_"): _milliseconds(spent.seconds)
-                for hook, spent in _hook_costs(agent, one).items()
+                for hook, spent in _hook_costs(agent, plugin).items()
             },
         )
-        for one in agent.host.catalog.plugins
+        for plugin in agent.services.catalog.plugins
     ]
     return PluginRows(tuple(rows))
 
 
 def _hook_costs(agent: Agent, plugin: PluginState) -> dict[str, HookCost]:
-    return {hook: one for hook, one in agent.host.catalog.meter.of(plugin.found.name).items() if one.calls}
+    return {
+        hook: one for hook, one in agent.services.catalog.meter.of(plugin.found.name).items() if one.calls
+    }
 
 
 def _milliseconds(seconds: float) -> float:
@@ -393,17 +401,17 @@ def _milliseconds(seconds: float) -> float:
 
 
 def _settings_table(agent: Agent) -> SettingsTable:
-    host = agent.host
+    services, state = agent.services, agent.state
     values: dict[str, Json] = {
-        "model": host.model,
-        "mode": host.mode,
-        "trusted": host.trusted,
-        "root": host.root,
+        "model": state.model,
+        "mode": state.mode,
+        "trusted": state.trusted,
+        "root": services.root,
         "window": agent.window(),
-        "rules": [f"{one.level} {one} ({one.source})" for one in host.all_rules()],
+        "rules": [f"{rule.level} {rule} ({rule.source})" for rule in agent.all_rules()],
     }
-    counts = {hook.removeprefix("register_"): len(found) for hook, found in host.catalog.by_hook.items()}
-    return SettingsTable(values, counts, host.settings.sources, setting_rows(host.settings))
+    counts = {hook.removeprefix("register_"): len(found) for hook, found in services.catalog.by_hook.items()}
+    return SettingsTable(values, counts, services.settings.sources, setting_rows(services.settings))
 
 
 def _listing_rows(agent: Agent, kind: str) -> Reply:
@@ -412,15 +420,15 @@ def _listing_rows(agent: Agent, kind: str) -> Reply:
         return Refused(
             f"nothing is called {kind}; there are {', '.join(h.removeprefix('register_') for h in HOOKS)}"
         )
-    entries = agent.host.catalog.by_hook[hook].values()
+    entries = agent.services.catalog.by_hook[hook].values()
     return ListingRows(
         tuple(_listing_row(agent, entry) for entry in sorted(entries, key=lambda one: one.name))
     )
 
 
 def _listing_row(agent: Agent, entry: CatalogEntry) -> ListingRow:
-    told = (getattr(entry.value, name, "") for name in ("description", "label", "title"))
-    description = next((str(one) for one in told if isinstance(one, str) and one), "")
+    texts = (getattr(entry.value, name, "") for name in ("description", "label", "title"))
+    description = next((str(one) for one in texts if isinstance(one, str) and one), "")
     state = ""
     if isinstance(entry.value, Tool):
         state = "deferred" if entry.value.deferred else "sent"

@@ -1,16 +1,16 @@
-"""Putting a session together out of its parts. Opens nothing, starts nothing."""
+"""Builds a session from its parts. Opens no file and starts nothing."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from cockpit.core.agent import plan_mode
-from cockpit.core.agent.agent import Agent, Host, stricter_mode
+from cockpit.core.agent.agent import Agent, Services
 from cockpit.core.agent.guards import SessionGuards
 from cockpit.core.agent.models import CircuitBreaker, ModelUnknown, choose_model
-from cockpit.core.agent.session_state import PLAN_TOOL, restore_progress
+from cockpit.core.agent.session_state import PLAN_TOOL, stricter_mode
 from cockpit.core.agent.turn_limits import Budget, TurnLimits
+from cockpit.core.agent.working_folder import WorkingFolder
 from cockpit.core.calls.tool_calls import call_tool_for_plugin
 from cockpit.core.permission.approvals import Approvals
 from cockpit.core.permission.rules import PermissionRule, parse_rule
@@ -23,120 +23,98 @@ from cockpit.core.session.session import AgentSession, Reload
 from cockpit.core.session.turn_queue import QueuedPrompt, TurnQueue
 from cockpit.core.subagents.opener import AgentOpener
 from cockpit.core.subagents.pool import SubagentPool
-from cockpit.core.transcript.log import RedactionGate, SessionLog
-from cockpit.core.transcript.session_store import StoredResults, new_session_id
+from cockpit.core.transcript.log import RedactionGate, SessionLog, new_id
+from cockpit.core.transcript.session_store import StoredResults
 from cockpit.core.transcript.transcript import Transcript
 from cockpit.errors import SettingsInvalid
-from cockpit.plugin.context import Navigator, Workspace
 from cockpit.protocol.content import Text
 from cockpit.protocol.events import Envelope, SessionChanged, Warned
 from cockpit.protocol.messages import MODES, Mode
+from cockpit.protocol.queries import Query, Reply
 from cockpit.safety.audit_log import AuditFailed, AuditLog
 from cockpit.safety.redaction import Redactor, secrets_of
 from cockpit.settings import permissions
-from cockpit.settings.files import EffectiveSettings, add_user_word
+from cockpit.settings.files import EffectiveSettings
 
 
 @dataclass(frozen=True, slots=True)
 class SessionParts:
-    """What a session stands on."""
+    """What a session is built from. `home` is its own folder, `file` its transcript."""
 
-    root: str
     id: str
     file: Path
+    home: WorkingFolder
     transcript: Transcript
     settings: EffectiveSettings
     catalog: PluginCatalog
     trusted: bool
-    workspace: Workspace
-    navigator: Navigator
     breaker: CircuitBreaker
     options: RunOptions
 
 
 def assemble_session(
-    ground: SessionParts, past: PastSession, reload: Reload, on_close: Callable[[], None]
+    parts: SessionParts, past: PastSession, reload: Reload, on_close: Callable[[], None]
 ) -> AgentSession:
-    """The session, with what its past says of it. Raises `SettingsInvalid`, `ModelUnknown`."""
-    redactor = _build_redactor(ground)
-    log = SessionLog(ground.id, ground.transcript, tuple(past.envelopes), RedactionGate(redactor))
-    host = _build_host(ground, past, log, redactor)
+    """The session, in the state its past left it in. Raises `SettingsInvalid`, `ModelUnknown`."""
+    settings, options, state = parts.settings, parts.options, past.state
+    mode = _preferred_mode(settings, options.mode or (state.mode if past.envelopes else None))
+    redactor = _build_redactor(parts)
+    log = SessionLog(parts.id, parts.transcript, tuple(past.envelopes), RedactionGate(redactor))
+    model = _resolve_model(parts, log, _preferred_model(settings, options.model or state.model))
+    seconds = options.approval_seconds or settings.number("approvals.seconds") or 0.0
 
     def warn(text: str) -> None:
         log.emit(Warned(text))
 
-    main = Agent("main", host, past.history, AgentToolbox(host.catalog), Budget(host.limits))
-    money = host.settings.number("limits.session_money")
-    turns = TurnQueue(main, Budget(TurnLimits(steps=None, money=money)), past.title)
-    host.crew = SubagentPool(
-        main, lambda: turns.budget.child(host.limits), lambda text: _start_wake_turn(turns, text)
+    async def answer(query: Query) -> Reply:
+        return await session.ask(query)
+
+    services = Services(
+        session=parts.id,
+        storage=str(parts.file.with_suffix("")),
+        home=parts.home,
+        log=log,
+        catalog=parts.catalog,
+        settings=settings,
+        rules=active_rules(parts.home.root, parts.trusted, options),
+        limits=_effective_limits(options.limits, settings),
+        approvals=Approvals(log, options.someone, seconds),
+        results=StoredResults(parts.file.with_suffix("") / "results", redactor.exact),
+        breaker=parts.breaker,
+        audit=AuditLog(parts.id, redact=redactor.text),
+        redactor=redactor,
+        answer_query=answer,
+        call_tool=call_tool_for_plugin,
     )
-    main.agents = AgentOpener(main, host.crew)
-    log.watch(host.crew.see)
-    residents = Residents(host.root, host.session, log.emit)
-    session = AgentSession(host, main, turns, residents, Observers(warn), reload, on_close)
-    session.seen.extend(past.ids)
-    host.answer = session.ask
-    host.call_tool = call_tool_for_plugin
-    host.change_mode = session.changed
-    log.watch(lambda envelope: plan_mode.fold_plan_event(host, envelope))
-    if host.mode == "plan":
-        main.toolbox.search(f"select:{PLAN_TOOL}")
-    log.watch(_audit_changes(host))
-    log.watch(past.history.see)
-    log.watch(session.observers.see)
-    session.occasions = SessionGuards(main)
-    host.beginning = session.occasions.begun
-    log.watch(session.occasions.see)
+    state.start(log.emit, model, mode, parts.trusted, _settings_mode(settings))
+    state.set_origin(options.origin)
+    toolbox = AgentToolbox(services.catalog)
+    main = Agent("main", services, state, past.history, toolbox, Budget(services.limits), services.home)
+    if mode == "plan":
+        toolbox.search(f"select:{PLAN_TOOL}")
+    guards = SessionGuards(main)
+    pool = SubagentPool(
+        main,
+        lambda: turns.budget.child(services.limits),
+        # Settings want a turn when a subagent ends in the background.
+        lambda text: turns.add(QueuedPrompt(new_id(), state.origin, (Text(text),))),
+    )
+    main.agents = AgentOpener(main, pool)
+    money = settings.number("limits.session_money")
+    turns = TurnQueue(main, Budget(TurnLimits(steps=None, money=money)), pool, guards)
+    residents = Residents(services.root, parts.id, log.emit)
+    observers = Observers(warn)
+    session = AgentSession(main, pool, turns, guards, residents, observers, reload, on_close)
+    session.ids.extend(past.ids)
+    audit_changes = _audit_changes(services, mode, parts.trusted)
+    for see in (state.follow, pool.see, audit_changes, past.history.see, observers.see, guards.see):
+        log.watch(see)
     return session
 
 
-def _build_host(ground: SessionParts, past: PastSession, log: SessionLog, redactor: Redactor) -> Host:
-    settings, options = ground.settings, ground.options
-    seconds = options.approval_seconds or settings.number("approvals.seconds") or 0.0
-    approvals = Approvals(log, new_session_id, options.someone, seconds)
-    host = Host(
-        session=ground.id,
-        root=ground.root,
-        log=log,
-        catalog=ground.catalog,
-        settings=settings,
-        workspace=ground.workspace,
-        navigator=ground.navigator,
-        approvals=approvals,
-        results=StoredResults(ground.file.with_suffix("") / "results", redactor.exact),
-        breaker=ground.breaker,
-        state=str(ground.file.with_suffix("")),
-        model=_preferred_model(settings, options.model or past.model),
-        mode=_preferred_mode(settings, options.mode or past.mode),
-        trusted=ground.trusted,
-        limits=_effective_limits(options.limits, settings),
-        rules=load_rules(ground.root, ground.trusted),
-        audit=AuditLog(ground.id, redact=redactor.text),
-        redactor=redactor,
-        forbidden=_flag_rules(options),
-        session_rules=list(past.rules),
-        usage=past.usage,
-        origin=options.origin,
-    )
-    approvals.new_id = host.new_id
-    host.plan = plan_mode.restore_plan(past.plan, host.mode)
-    host.carrying = restore_progress(host.plan, past.envelopes)
-    host.settled = _settings_mode(settings) if host.mode == "plan" else host.mode
-    host.model = _resolve_model(host, options)
-    host.remember = lambda rule: save_rule(rule, ground.root)
-    return host
-
-
-def _start_wake_turn(turns: TurnQueue, text: str) -> None:
-    """A turn of its own, because settings want one when a subagent ends in the background."""
-    host = turns.main.host
-    turns.add(QueuedPrompt(host.new_id(), host.origin, (Text(text),)))
-
-
-def _audit_changes(host: Host) -> Callable[[Envelope], None]:
-    """Writes into the audit when mode or trust change: they widen what runs unasked."""
-    known: tuple[Mode, bool] = host.mode, host.trusted
+def _audit_changes(services: Services, mode: Mode, trusted: bool) -> Callable[[Envelope], None]:
+    """Writes changes of mode and trust to the audit log: they widen what runs without asking."""
+    known = mode, trusted
 
     def see(envelope: Envelope) -> None:
         nonlocal known
@@ -145,62 +123,60 @@ def _audit_changes(host: Host) -> Callable[[Envelope], None]:
             return
         known = event.mode, event.trusted
         try:
-            host.audit.noted("changed", envelope.agent, mode=event.mode, trusted=event.trusted)
+            services.audit.noted("changed", envelope.agent, mode=event.mode, trusted=event.trusted)
         except AuditFailed as error:
-            host.log.tell(Warned(error.message, error.hint, "audit"))
+            services.log.emit_unwritten(Warned(error.message, error.hint, "audit"))
 
     return see
 
 
-def _build_redactor(ground: SessionParts) -> Redactor:
-    known = secrets_of(ground.root, ground.trusted, os.environ)
-    raw = ground.settings.text("redaction.file_reads") == "raw"
-    return Redactor(known, "raw" if raw else "redacted")
+def _build_redactor(parts: SessionParts) -> Redactor:
+    environment: Mapping[str, str] = os.environ
+    secrets = secrets_of(parts.home.root, parts.trusted, environment)
+    raw = parts.settings.text("redaction.file_reads") == "raw"
+    return Redactor(secrets, "raw" if raw else "redacted")
 
 
-def _resolve_model(host: Host, options: RunOptions) -> str:
-    """The full name of the model. One that a stored session had and that is gone is replaced; one
-    that was asked for is an error."""
+def _resolve_model(parts: SessionParts, log: SessionLog, model: str) -> str:
+    """The full name of the model. A stored session's model that no longer exists is replaced; one asked
+    for on the command line is an error."""
     try:
-        return choose_model(host.catalog, host.settings, host.model).name
+        return choose_model(parts.catalog, parts.settings, model).name
     except ModelUnknown as error:
-        if options.model:
+        if parts.options.model:
             raise
-        replacement = choose_model(host.catalog, EffectiveSettings({}), "").name
-        host.log.emit(Warned(f"{error.message}; {replacement} is used", "/model chooses another"))
+        replacement = choose_model(parts.catalog, EffectiveSettings({}), "").name
+        log.emit(Warned(f"{error.message}; {replacement} is used", "/model chooses another"))
         return replacement
 
 
+def active_rules(root: str, trusted: bool, options: RunOptions) -> tuple[PermissionRule, ...]:
+    """The rules of the command line and of settings."""
+    denied = tuple(parse_rule("deny", text, "--deny") for text in options.deny)
+    allowed = tuple(parse_rule("allow", text, "--allow") for text in options.allow)
+    return (*denied, *allowed, *load_rules(root, trusted))
+
+
 def load_rules(root: str, trusted: bool) -> tuple[PermissionRule, ...]:
-    """The rules in force for a root: everybody's, those kept for this folder, and what tightens of the
-    files a trusted folder brings."""
+    """The rules settings give a root: the user's, those stored for this folder, and the restrictions in
+    the files of a trusted folder."""
     return tuple(
-        parse_rule(one.level, one.text, one.where)
-        for one in permissions.load_entries(root, trusted)
-        if one.applies
+        parse_rule(entry.level, entry.text, entry.where)
+        for entry in permissions.load_entries(root, trusted)
+        if entry.applies
     )
 
 
-def save_rule(rule: PermissionRule, root: str) -> None:
-    """Keep a person's `always` in their own settings, for this folder only."""
-    add_user_word(("projects", root, "permissions", rule.level), f"{rule.tool}({rule.pattern})")
-
-
-def _flag_rules(options: RunOptions) -> tuple[PermissionRule, ...]:
-    denied = tuple(parse_rule("deny", text, "--deny") for text in options.deny)
-    return (*denied, *(parse_rule("allow", text, "--allow") for text in options.allow))
-
-
-def _preferred_model(settings: EffectiveSettings, wanted: str) -> str:
-    """The model that was asked for, unless the machine's settings name one."""
+def _preferred_model(settings: EffectiveSettings, requested: str) -> str:
+    """The requested model, unless managed settings name one."""
     own = settings.text("models.default")
-    return own if own and settings.is_managed("models.default") else wanted or own
+    return own if own and settings.is_managed("models.default") else requested or own
 
 
-def _preferred_mode(settings: EffectiveSettings, wanted: Mode | None) -> Mode:
-    """The mode that was asked for; where the machine's settings name one, the stricter of both."""
+def _preferred_mode(settings: EffectiveSettings, requested: Mode | None) -> Mode:
+    """The requested mode; where managed settings name one, the stricter of both."""
     own = _settings_mode(settings)
-    return stricter_mode(own, wanted) if settings.is_managed("mode") else wanted or own
+    return stricter_mode(own, requested) if settings.is_managed("mode") else requested or own
 
 
 def _settings_mode(settings: EffectiveSettings) -> Mode:
@@ -208,23 +184,22 @@ def _settings_mode(settings: EffectiveSettings) -> Mode:
     for mode in MODES:
         if name == mode:
             return mode
-    raise SettingsInvalid(f"mode = {name!r} is no mode", f"one of {', '.join(MODES)}")
+    raise SettingsInvalid(f"unknown mode {name!r}", f"set mode to one of {', '.join(MODES)}")
 
 
-def _effective_limits(given: TurnLimits, settings: EffectiveSettings) -> TurnLimits:
+def _effective_limits(limits: TurnLimits, settings: EffectiveSettings) -> TurnLimits:
     """The limits in force; those of the command line are a layer of the settings."""
-    stop_file = given.stop_file or settings.text("limits.stop_file")
 
     def whole(name: str) -> int | None:
         value = settings.number(f"limits.{name}")
         return None if value is None else int(value)
 
     return replace(
-        given,
-        steps=given.steps and (whole("steps") or given.steps),
+        limits,
+        steps=limits.steps and (whole("steps") or limits.steps),
         tool_calls=whole("tool_calls"),
         seconds=settings.number("limits.seconds"),
         tokens=whole("tokens"),
         money=settings.number("limits.money"),
-        stop_file=stop_file,
+        stop_file=limits.stop_file or settings.text("limits.stop_file"),
     )

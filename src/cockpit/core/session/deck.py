@@ -1,4 +1,4 @@
-"""The deck in this process: its sessions, and what they share (plugins, workspaces, the breaker)."""
+"""The deck of this process: its sessions and what they share (plugins, workspaces, circuit breaker)."""
 
 import asyncio
 import os
@@ -11,15 +11,14 @@ import pluggy
 
 from cockpit import __version__, paths
 from cockpit.core.agent.models import CircuitBreaker
-from cockpit.core.agent.working_folder import CallCheckpoints
+from cockpit.core.agent.working_folder import CallCheckpoints, WorkingFolder
 from cockpit.core.agent.worktrees import resume_worktree
 from cockpit.core.plugins.catalog import PluginCatalog, PluginMeter, build_catalog
 from cockpit.core.queries.code_panels import CodePanels
-from cockpit.core.session import resume
-from cockpit.core.session.assembly import SessionParts, assemble_session, load_rules
+from cockpit.core.session.assembly import SessionParts, active_rules, assemble_session
 from cockpit.core.session.mcp_connections import McpServerPool, import_mcp
 from cockpit.core.session.options import RunOptions, flag_settings
-from cockpit.core.session.resume import PastSession, read_past, start_session
+from cockpit.core.session.resume import PastSession, read_past, report_faults, start_session
 from cockpit.core.session.session import AgentSession
 from cockpit.core.transcript import session_store
 from cockpit.core.transcript.transcript import LoadedTranscript, Transcript, TranscriptHeader, load_transcript
@@ -42,27 +41,27 @@ from cockpit.workspace.sandbox.values import SandboxSettings, parse_sandbox_sett
 
 
 class LocalDeck:
-    """Sessions whose core runs on this loop."""
+    """Opens sessions whose core runs on this event loop."""
 
     def __init__(self, options: RunOptions | None = None) -> None:
         self._options = options or RunOptions()
         self._sessions: dict[str, AgentSession] = {}
         self._workspaces: dict[str, LocalWorkspace] = {}
         self._navigators: dict[str, ManagedNavigator] = {}
-        self._shadows: dict[str, CheckpointStore] = {}
+        self._checkpoint_stores: dict[str, CheckpointStore] = {}
         self._panels: dict[str, CodePanels] = {}
         self._breaker = CircuitBreaker()
         self._plugins: tuple[pluggy.PluginManager, tuple[DiscoveredPlugin, ...]] | None = None
         self._meter = PluginMeter()
-        self._connecting = McpServerPool(self._options.connects)
+        self._servers = McpServerPool(self._options.connects)
         self._probing: dict[str, asyncio.Task[None]] = {}
         self._loading = asyncio.Lock()
         self._reloading: dict[str, asyncio.Task[None]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def open(self, root: str, resume: str | None = None) -> Channel:
-        """A new session on `root`, or the stored one `resume`. Raises `SessionUnknown`, `SessionBusy`,
-        `SettingsInvalid`, and `CockpitError` for a root that is no folder."""
+        """A new session on `root`, or the stored session `resume`. Raises `SessionUnknown`, `SessionBusy`,
+        `SettingsInvalid`, and `CockpitError` for a root that is not a folder."""
         self._loop = asyncio.get_running_loop()
         root = await asyncio.to_thread(_resolve_root, root)
         if resume is None:
@@ -90,102 +89,94 @@ class LocalDeck:
     async def close(self) -> None:
         for session in tuple(self._sessions.values()):
             await session.close("the deck was closed")
-        await self._connecting.close()
-        await asyncio.gather(*(one.navigator.life.close() for one in self._navigators.values()))
+        await self._servers.close()
+        await asyncio.gather(*(navigator.navigator.life.close() for navigator in self._navigators.values()))
         self._navigators.clear()
         for workspace in self._workspaces.values():
             await workspace.close()
         self._workspaces.clear()
-        for shadow in self._shadows.values():
-            await asyncio.to_thread(shadow.close)
-        self._shadows.clear()
+        for store in self._checkpoint_stores.values():
+            await asyncio.to_thread(store.close)
+        self._checkpoint_stores.clear()
 
     async def _open(self, root: str, id: str, path: Path | None) -> AgentSession:
         trusted = await asyncio.to_thread(self._trusted, root)
-        settings, catalog = await self._registered(root, trusted)
+        settings, catalog = await self._load_catalog(root, trusted)
         sandbox = parse_sandbox_settings(settings.text("sandbox.use", "auto"))
         file = path or session_store.session_folder(root) / f"{id}.jsonl"
         transcript = Transcript(file, TranscriptHeader(id, root, time.time(), __version__))
-        # Read only now that this process is the writer, and cut what is torn.
+        # Read only now that this process is the writer, and cut a torn end.
         loaded = await asyncio.to_thread(load_transcript, file, True) if path is not None else None
         past = read_past(loaded) if loaded is not None else PastSession()
         workspace, recovered = await self._workspace(root, sandbox)
         navigator = await self._navigator(root, catalog, trusted)
-        ground = SessionParts(
-            root,
-            id,
-            file,
-            transcript,
-            settings,
-            catalog,
-            trusted,
-            workspace,
-            navigator,
-            self._breaker,
-            self._options,
+        home = WorkingFolder(
+            root, workspace, navigator, checkpoints=CallCheckpoints(self._checkpoint_store(root))
         )
-        session = assemble_session(ground, past, self._reload, lambda: self._forget(id))
-        session.host.checkpoints = CallCheckpoints(self._shadow(root))
+        parts = SessionParts(
+            id, file, home, transcript, settings, catalog, trusted, self._breaker, self._options
+        )
+        session = assemble_session(parts, past, self._reload, lambda: self._forget(id))
         self._sessions[id] = session
-        # One prompt without a screen is over before a warm server would pay.
+        # A headless prompt is over before starting a server would pay.
         warm = self._options.origin != "headless"
-        self._panels[id] = CodePanels(navigator, root, session.host.log.emit, warm)
-        self._connecting.attach(session, at_once=not warm)
+        self._panels[id] = CodePanels(navigator, root, session.services.log.emit, warm)
+        self._servers.attach(session, at_once=not warm)
         if self._options.record:
-            session.host.log.watch(_event_recorder(Path(self._options.record)))
-        moved = await resume_worktree(session.main, past.folder)
+            session.services.log.watch(_event_recorder(Path(self._options.record)))
+        moved = await resume_worktree(session.main, past.worktree)
         reports = (*recovered, *(loaded.reports if loaded is not None else ()), *moved)
         start_session(session, past, reports, self._options.takes_up)
-        self._probing[id] = asyncio.create_task(session.tell_isolation())
+        self._probing[id] = asyncio.create_task(session.report_isolation())
         return session
 
     async def _workspace(
         self, root: str, sandbox: SandboxSettings | None = None
     ) -> tuple[LocalWorkspace, tuple[str, ...]]:
-        """The workspace of a root, one for all its sessions, and what was mended when it was made."""
+        """The workspace all sessions of a root share, and what was recovered when it was opened."""
         if root in self._workspaces:
             return self._workspaces[root], ()
         workspace = LocalWorkspace(root, str(paths.state()), sandbox=sandbox)
         self._workspaces[root] = workspace
         return workspace, tuple(str(one) for one in await workspace.recover())
 
-    def _shadow(self, root: str) -> CheckpointStore:
-        """The checkpoints of a root, one for all its sessions; nothing is made before a call writes."""
-        if root not in self._shadows:
+    def _checkpoint_store(self, root: str) -> CheckpointStore:
+        """The checkpoints all sessions of a root share. Nothing is created before a call writes."""
+        if root not in self._checkpoint_stores:
             folder = paths.state() / "checkpoints" / session_store.session_folder(root).name
-            self._shadows[root] = CheckpointStore(root, folder)
-        return self._shadows[root]
+            self._checkpoint_stores[root] = CheckpointStore(root, folder)
+        return self._checkpoint_stores[root]
 
     async def _navigator(self, root: str, catalog: PluginCatalog, trusted: bool) -> LiveNavigator:
-        """The navigator of a root, one for all its sessions, with the languages there are now."""
+        """The navigator all sessions of a root share, with the current languages."""
         workspace, _ = await self._workspace(root)
 
         def warn(text: str) -> None:
             for session in self._sessions.values():
-                if session.host.root == root:
+                if session.services.root == root:
                     session.warn(text)
 
         folders = str(paths.state()), str(paths.cache())
-        wanted = NavigatorConfig(workspace, catalog.all(Language), trusted, *folders, warn)
-        opened = self._navigators.get(root)
-        if opened is None:
-            opened = self._navigators[root] = ManagedNavigator(wanted)
-        elif opened.root != wanted:
-            await opened.use(wanted)
-        return opened.navigator
+        config = NavigatorConfig(workspace, catalog.all(Language), trusted, *folders, warn)
+        managed = self._navigators.get(root)
+        if managed is None:
+            managed = self._navigators[root] = ManagedNavigator(config)
+        elif managed.root != config:
+            await managed.use(config)
+        return managed.navigator
 
-    async def _registered(self, root: str, trusted: bool) -> tuple[EffectiveSettings, PluginCatalog]:
-        """Settings and catalog of a root, worked out in a thread: plugins are foreign code. What MCP servers
-        offer by now is joined to it."""
+    async def _load_catalog(self, root: str, trusted: bool) -> tuple[EffectiveSettings, PluginCatalog]:
+        """Settings and catalog of a root, loaded in a thread because plugins run, with what MCP servers offer
+        now."""
         async with self._loading:
             settings, catalog = await asyncio.to_thread(self._build, root, trusted)
-        return settings, self._connecting.joined(root, trusted, settings, catalog)
+        return settings, self._servers.joined(root, trusted, settings, catalog)
 
     def _build(self, root: str, trusted: bool) -> tuple[EffectiveSettings, PluginCatalog]:
         settings = settings_files.load_settings(root, trusted, flag_settings(self._options))
-        # A rule file that cannot be read refuses the start: a rule that is not there stops nothing.
+        # A rule file that cannot be read prevents the start: a missing rule stops nothing.
         policy = load_active_rules(root, trusted)
-        unread = tuple(f"{one}; {one.remedy}" for one in permissions.read_entries(root, trusted)[1])
+        unread = tuple(f"{entry}; {entry.remedy}" for entry in permissions.read_entries(root, trusted)[1])
         settings = replace(settings, left_out=(*settings.left_out, *policy.left_out, *unread))
         if self._plugins is None:
             self._plugins = load_plugins(settings.words("plugins.disabled"))
@@ -205,7 +196,7 @@ class LocalDeck:
         return self._options.trust
 
     def _changed(self, root: str) -> None:
-        """A plugin says (from any thread) that it registers something else now."""
+        """Handle a plugin's notice, from any thread, that it registers something else now."""
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._reload_root, root)
 
@@ -215,54 +206,59 @@ class LocalDeck:
             self._reloading[root] = asyncio.create_task(self._rebuild(root))
 
     async def _rebuild(self, root: str) -> None:
-        sessions = [one for one in self._sessions.values() if one.host.root == root]
-        for trusted in {one.host.trusted for one in sessions}:
-            settings, catalog = await self._registered(root, trusted)
+        sessions = [one for one in self._sessions.values() if one.services.root == root]
+        for trusted in {one.state.trusted for one in sessions}:
+            settings, catalog = await self._load_catalog(root, trusted)
             await self._navigator(root, catalog, trusted)
             for session in sessions:
-                if session.host.trusted == trusted:
-                    _apply_reload(session, settings, catalog)
+                if session.state.trusted == trusted:
+                    self._apply_reload(session, settings, catalog)
 
     async def _reload(self, session: AgentSession, trusted: bool, keep: bool) -> None:
-        """Trust was given or taken: what a folder's files bring comes or goes."""
-        root = session.host.root
+        """Trust has changed: load the folder's files again, or drop what they registered."""
+        root = session.services.root
         if keep:
             await asyncio.to_thread(trust.save_trust, root, trusted)
-        settings, catalog = await self._registered(root, trusted)
+        settings, catalog = await self._load_catalog(root, trusted)
         await self._navigator(root, catalog, trusted)
-        session.host.trusted = trusted
-        session.host.redactor.use(await asyncio.to_thread(secrets_of, root, trusted, os.environ))
-        self._connecting.attach(session, at_once=True)
-        _apply_reload(session, settings, catalog)
+        session.state.set_trusted(trusted)
+        session.services.redactor.use(await asyncio.to_thread(secrets_of, root, trusted, os.environ))
+        self._servers.attach(session, at_once=True)
+        self._apply_reload(session, settings, catalog)
+
+    def _apply_reload(
+        self, session: AgentSession, settings: EffectiveSettings, catalog: PluginCatalog
+    ) -> None:
+        """Use reloaded settings and plugins from the next step on; residents that still exist keep
+        running."""
+        services = session.services
+        services.breaker.forgive()
+        known, faults = (
+            {*services.catalog.warnings, *services.settings.left_out},
+            set(services.catalog.faults),
+        )
+        rules = active_rules(services.root, session.state.trusted, self._options)
+        session.use_services(replace(services, settings=settings, catalog=catalog, rules=rules))
+        for agent in session.agents():
+            agent.context.fixed.clear()
+        session.observers.keep(catalog.all(Observer))
+        session.residents.keep(catalog.all(Resident))
+        for text in (*catalog.warnings, *settings.left_out):
+            if text not in known:
+                services.log.emit(Warned(text, source="plugins"))
+        report_faults(session.main, faults)
 
     def _forget(self, id: str) -> None:
         self._sessions.pop(id, None)
-        self._connecting.detach(id)
+        self._servers.detach(id)
         if (probing := self._probing.pop(id, None)) is not None:
             probing.cancel()
         if (panels := self._panels.pop(id, None)) is not None:
             panels.close()
 
 
-def _apply_reload(session: AgentSession, settings: EffectiveSettings, catalog: PluginCatalog) -> None:
-    """Take what was rebuilt, from the next step on; residents that run go on running."""
-    host = session.host
-    host.breaker.forgive()
-    known, refused = {*host.catalog.warnings, *host.settings.left_out}, set(host.catalog.faults)
-    host.settings, host.catalog, host.rules = settings, catalog, load_rules(host.root, host.trusted)
-    for agent in (session.main, *(host.crew.agents() if host.crew is not None else ())):
-        agent.toolbox.use(catalog)
-        agent.fixed_context.clear()
-    session.observers.keep(catalog.all(Observer))
-    session.residents.keep(catalog.all(Resident))
-    for text in (*catalog.warnings, *settings.left_out):
-        if text not in known:
-            host.log.emit(Warned(text, source="plugins"))
-    resume.report_faults(host, refused)
-
-
 def _event_recorder(file: Path) -> Callable[[Envelope], None]:
-    """Writes every envelope, passing ones too, to `file`; what it holds can be replayed."""
+    """A function that appends every envelope, transient ones too, to `file` for replay."""
     file.parent.mkdir(parents=True, exist_ok=True)
 
     def write(envelope: Envelope) -> None:
@@ -275,14 +271,16 @@ def _event_recorder(file: Path) -> Callable[[Envelope], None]:
 def _resolve_root(root: str) -> str:
     real = os.path.realpath(root)
     if not Path(real).is_dir():
-        raise CockpitError(f"{root} is no folder", "name the folder of a project")
+        raise CockpitError(f"{root} is not a folder", "name the folder of a project")
     return real
 
 
 def _root_of_session(path: Path) -> str:
     root = load_transcript(path).header.root
     if not Path(root).is_dir():
-        raise CockpitError(f"the folder of that session is gone: {root}", "restore it, or start anew")
+        raise CockpitError(
+            f"the folder of that session is gone: {root}", "restore it, or start a new session"
+        )
     return root
 
 

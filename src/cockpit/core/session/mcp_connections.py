@@ -1,5 +1,6 @@
-"""The MCP servers of the deck's roots: shared by the sessions of a root, joined to its catalog, shown in
-Work. Speaks no MCP; imports no SDK."""
+"""The MCP servers of the deck's roots: shared by the sessions of a root, added to its catalog, and shown as a
+panel. The protocol itself is in `cockpit.mcp`, imported only when a server is configured.
+"""
 
 import asyncio
 from collections.abc import Iterable, Mapping
@@ -24,19 +25,19 @@ if TYPE_CHECKING:
 
 MCP_PLUGIN = "mcp"
 REFRESH_SECONDS = 0.3
-# A person who looks on sees the first paint before other people's programs start.
+# The first paint comes before other programs start.
 START_DELAY = 0.4
 RootKey = tuple[str, bool]
 
 
 @dataclass(slots=True)
 class _RootServers:
-    """The servers of one root (as trusted, or as not), its catalog without them, and its sessions."""
+    """The servers of one root, trusted or not, its catalog without them, and its sessions."""
 
     base: PluginCatalog
     servers: "McpServers | None" = None
     sessions: dict[str, AgentSession] = field(default_factory=dict)
-    told: set[str] = field(default_factory=set)
+    reported: set[str] = field(default_factory=set)
     shown: tuple[PanelRow, ...] = ()
     has_begun: bool = False
     is_waiting: bool = False
@@ -50,7 +51,7 @@ class _RootServers:
 
 
 class McpServerPool:
-    """All of the deck's. Where no server is named nothing is imported, and without a session none starts."""
+    """The MCP servers of a deck. Without a session none starts."""
 
     def __init__(self, connects: bool = True) -> None:
         self._connects = connects
@@ -60,100 +61,106 @@ class McpServerPool:
     def joined(
         self, root: str, trusted: bool, settings: EffectiveSettings, catalog: PluginCatalog
     ) -> PluginCatalog:
-        """`catalog` with what its servers offer now. Servers that it names no more are ended."""
-        found = self._roots.setdefault((root, trusted), _RootServers(catalog))
-        found.base = catalog
-        # Who switches the plugin off wants none of it: its verdicts and its listings are gone, too.
-        on = any(one.found.name == MCP_PLUGIN and one.found.state == "loaded" for one in catalog.plugins)
-        wanted = catalog.all(McpServer) if on and self._connects else ()
-        if found.servers is None and not wanted:
+        """`catalog` with what its servers offer now. Servers it no longer names are closed."""
+        root_servers = self._roots.setdefault((root, trusted), _RootServers(catalog))
+        root_servers.base = catalog
+        # With the plugin switched off its verdicts and listings are gone, so no server may start.
+        on = any(
+            plugin.found.name == MCP_PLUGIN and plugin.found.state == "loaded" for plugin in catalog.plugins
+        )
+        configured = catalog.all(McpServer) if on and self._connects else ()
+        if root_servers.servers is None and not configured:
             return catalog
         from cockpit.mcp.servers import McpServers
 
-        house = _server_config(root, settings)
-        if found.servers is None:
-            found.servers = McpServers(house)
-            found.servers.watch(lambda offer: self._heard(found, offer))
-            for session in found.sessions.values():
-                session.host.connections = found.servers
-            if found.has_begun:
-                found.begin()
-        found.servers.use(wanted, house)
-        return _with_servers(catalog, found.servers)
+        config = _server_config(root, settings)
+        if root_servers.servers is None:
+            root_servers.servers = McpServers(config)
+            root_servers.servers.watch(lambda offer: self._heard(root_servers, offer))
+            for session in root_servers.sessions.values():
+                session.use_services(replace(session.services, connections=root_servers.servers))
+            if root_servers.has_begun:
+                root_servers.begin()
+        root_servers.servers.use(configured, config)
+        return _with_servers(catalog, root_servers.servers)
 
     def attach(self, session: AgentSession, at_once: bool) -> None:
-        """The session works with the servers of its root from now on; they begin soon, or `at_once`."""
-        host = session.host
-        self.detach(host.session, keep=(host.root, host.trusted))
-        found = self._roots.setdefault((host.root, host.trusted), _RootServers(host.catalog))
-        found.sessions[host.session] = session
-        if found.servers is not None:
-            host.connections = found.servers
+        """Connect the session to the servers of its root; they start soon, or `at_once`."""
+        services, state = session.services, session.state
+        self.detach(services.session, keep=(services.root, state.trusted))
+        root_servers = self._roots.setdefault((services.root, state.trusted), _RootServers(services.catalog))
+        root_servers.sessions[services.session] = session
+        if root_servers.servers is not None:
+            session.use_services(replace(services, connections=root_servers.servers))
         loop = asyncio.get_running_loop()
         if at_once:
-            loop.call_soon(found.begin)
+            loop.call_soon(root_servers.begin)
         else:
-            loop.call_later(START_DELAY, found.begin)
+            loop.call_later(START_DELAY, root_servers.begin)
 
     def detach(self, session: str, keep: RootKey | None = None) -> None:
-        """The session is gone. Servers that nobody uses any more are ended."""
-        for key, found in tuple(self._roots.items()):
-            if found.sessions.pop(session, None) is not None and not found.sessions and key != keep:
+        """The session is closed. Servers without a session are closed."""
+        for key, root_servers in tuple(self._roots.items()):
+            if (
+                root_servers.sessions.pop(session, None) is not None
+                and not root_servers.sessions
+                and key != keep
+            ):
                 del self._roots[key]
-                if found.servers is not None:
-                    end = asyncio.create_task(found.servers.close())
+                if root_servers.servers is not None:
+                    end = asyncio.create_task(root_servers.servers.close())
                     self._ends.add(end)
                     end.add_done_callback(self._ends.discard)
 
     async def close(self) -> None:
-        """End all servers, within a few seconds."""
+        """Close all servers, within a few seconds."""
         roots, self._roots = tuple(self._roots.values()), {}
-        ends = [one.servers.close() for one in roots if one.servers is not None]
+        ends = [root.servers.close() for root in roots if root.servers is not None]
         await asyncio.gather(*ends, *self._ends, return_exceptions=True)
 
-    def _heard(self, found: _RootServers, offer: bool) -> None:
-        """A server is different. What many say at once is told once."""
+    def _heard(self, root_servers: _RootServers, offer: bool) -> None:
+        """A server changed. Several changes are reported together."""
         loop = asyncio.get_running_loop()
-        found.is_new = found.is_new or offer
-        if not found.is_looking:
-            found.is_looking = True
-            loop.call_soon(self._look, found)
-        if not found.is_waiting:
-            found.is_waiting = True
-            loop.call_later(REFRESH_SECONDS, self._tell, found)
+        root_servers.is_new = root_servers.is_new or offer
+        if not root_servers.is_looking:
+            root_servers.is_looking = True
+            loop.call_soon(self._look, root_servers)
+        if not root_servers.is_waiting:
+            root_servers.is_waiting = True
+            loop.call_later(REFRESH_SECONDS, self._tell, root_servers)
 
-    def _look(self, found: _RootServers) -> None:
-        """What is offered now comes into the catalogs; what a person should know is said."""
-        found.is_looking = False
-        if found.servers is None:
+    def _look(self, root_servers: _RootServers) -> None:
+        """Put the current offers into the catalogs, and report states to the user."""
+        root_servers.is_looking = False
+        if root_servers.servers is None:
             return
-        if found.is_new:
-            found.is_new = False
-            catalog = _with_servers(found.base, found.servers)
-            for session in found.sessions.values():
+        if root_servers.is_new:
+            root_servers.is_new = False
+            catalog = _with_servers(root_servers.base, root_servers.servers)
+            for session in root_servers.sessions.values():
                 _use_catalog(session, catalog)
-        for row in found.servers.rows():
-            self._speak(found, row)
+        for row in root_servers.servers.rows():
+            self._speak(root_servers, row)
 
-    def _tell(self, found: _RootServers) -> None:
-        found.is_waiting = False
-        rows = found.servers.rows() if found.servers is not None else ()
+    def _tell(self, root_servers: _RootServers) -> None:
+        root_servers.is_waiting = False
+        rows = root_servers.servers.rows() if root_servers.servers is not None else ()
         shown = tuple(_panel_row(row) for row in rows)
-        if shown != found.shown:
-            found.shown = shown
-            for session in found.sessions.values():
-                session.host.log.emit(PanelChanged(MCP_PLUGIN, shown))
+        if shown != root_servers.shown:
+            root_servers.shown = shown
+            for session in root_servers.sessions.values():
+                session.services.log.emit(PanelChanged(MCP_PLUGIN, shown))
 
     def _speak(self, found: _RootServers, row: ConnectionRow) -> None:
-        """What a person should know of a server, once."""
-        for said in _notices(row):
-            if said in found.told or not found.sessions:
+        """Report the state of a server to the user, once."""
+        for text in _notices(row):
+            if text in found.reported or not found.sessions:
                 continue
-            found.told.add(said)
-            someone = any(one.host.approvals.someone for one in found.sessions.values())
+            found.reported.add(text)
+            someone = any(session.services.approvals.can_ask for session in found.sessions.values())
             if row.state == "needs approval" and someone:
                 continue  # the plugin asks them when they come to it (builtin/mcp/agreeing)
-            _warn_sessions(found.sessions.values(), said, _remedy(row))
+            _warn_sessions(found.sessions.values(), text, _remedy(row))
 
 
 def import_mcp(catalog: PluginCatalog) -> None:
@@ -171,11 +178,14 @@ def _server_config(root: str, settings: EffectiveSettings) -> "ServersContext":
 
 
 def _with_servers(catalog: PluginCatalog, servers: "McpServers") -> PluginCatalog:
-    """The catalog with the servers' tools and commands behind its own. A name it has is never given away."""
+    """The catalog with the servers' tools and commands appended. Existing names are never replaced."""
     tools = catalog.all(Tool)
     known = (*(tool.name for tool in tools), *(alias.name for tool in tools for alias in tool.aliases))
     commands = catalog.all(Command)
-    slashes = (*(one.name for one in commands), *(alias for one in commands for alias in one.aliases))
+    slashes = (
+        *(command.name for command in commands),
+        *(alias for command in commands for alias in command.aliases),
+    )
     offered = servers.offered(known, slashes)
     entries = [_catalog_entry("register_tools", server, tool.name, tool) for server, tool in offered.tools]
     entries += [
@@ -200,15 +210,13 @@ def _catalog_entry(hook: str, server: McpServer, name: str, value: object) -> Ca
 
 
 def _use_catalog(session: AgentSession, catalog: PluginCatalog) -> None:
-    """Another catalog from the next step on; what was sent to a model keeps its bytes."""
-    host = session.host
-    known = set(host.catalog.warnings)
-    host.catalog = catalog
-    for agent in (session.main, *(host.crew.agents() if host.crew is not None else ())):
-        agent.toolbox.use(catalog)
-        agent.fixed_context.pop(MCP_PLUGIN, None)
-    for text in (one for one in catalog.warnings if one not in known):
-        host.log.emit(Warned(text, source="mcp"))
+    """Use another catalog from the next step on; what was already sent to a model is unchanged."""
+    known = set(session.services.catalog.warnings)
+    session.use_services(replace(session.services, catalog=catalog))
+    for agent in session.agents():
+        agent.context.fixed.pop(MCP_PLUGIN, None)
+    for text in (text for text in catalog.warnings if text not in known):
+        session.services.log.emit(Warned(text, source="mcp"))
 
 
 def _panel_row(row: ConnectionRow) -> PanelRow:
@@ -220,7 +228,7 @@ def _panel_row(row: ConnectionRow) -> PanelRow:
 
 
 def _notices(row: ConnectionRow) -> Iterable[str]:
-    """What is said of a server as it is now."""
+    """What to report about the state of a server."""
     name = f"MCP server {row.name}"
     match row.state:
         case "needs approval":
@@ -246,4 +254,4 @@ def _remedy(row: ConnectionRow) -> str:
 
 def _warn_sessions(sessions: Iterable[AgentSession], text: str, hint: str) -> None:
     for session in sessions:
-        session.host.log.emit(Warned(text, hint, "mcp"))
+        session.services.log.emit(Warned(text, hint, "mcp"))

@@ -1,4 +1,4 @@
-"""How a process was asked to run: what the command line says, for every session of its deck."""
+"""How a process was asked to run: the command line's values, for every session of its deck."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,11 +9,10 @@ from cockpit.protocol.messages import Json, Mode
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """`someone` says whether a person can be asked. `allow` and `deny` are rules as people write
-    them. `trust` True trusts the folder for this run (`keep_trust`: from now on). None leaves a
-    choice to settings. `approval_seconds` 0 waits for ever. `takes_up` False leaves alone what a crash
-    cut off in a stored session: it is only looked at, or rewound. `roles` are those of `--agents`.
-    `connects` False starts no MCP server."""
+    """Options of the command line. `someone` says whether a user can be asked. `allow` and `deny` are
+    permission rules. `trust` True trusts the folder for this run, with `keep_trust` from now on; None leaves
+    a value to settings. `approval_seconds` 0 waits without limit. `takes_up` False does not continue what a
+    crash interrupted. `roles` are those of `--agents`. `connects` False starts no MCP server."""
 
     someone: bool = True
     origin: str = "tui"
@@ -33,15 +32,15 @@ class RunOptions:
 
 def flag_settings(options: RunOptions) -> Mapping[tuple[str, ...], tuple[str, object]]:
     """The settings that the command line sets, each with its flag."""
-    given, usual = options.limits, TurnLimits()
-    said: dict[tuple[str, ...], tuple[str, object]] = {
+    limits, defaults = options.limits, TurnLimits()
+    flags: dict[tuple[str, ...], tuple[str, object]] = {
         ("mode",): ("--mode", options.mode),
         ("models", "default"): ("--model", options.model),
-        ("limits", "steps"): ("--max-steps", given.steps if given.steps != usual.steps else None),
-        ("limits", "tool_calls"): ("--max-tool-calls", given.tool_calls),
-        ("limits", "seconds"): ("--max-seconds", given.seconds),
-        ("limits", "tokens"): ("--max-tokens", given.tokens),
-        ("limits", "money"): ("--max-cost", given.money),
+        ("limits", "steps"): ("--max-steps", limits.steps if limits.steps != defaults.steps else None),
+        ("limits", "tool_calls"): ("--max-tool-calls", limits.tool_calls),
+        ("limits", "seconds"): ("--max-seconds", limits.seconds),
+        ("limits", "tokens"): ("--max-tokens", limits.tokens),
+        ("limits", "money"): ("--max-cost", limits.money),
         ("plugins", "roles", "agents"): ("--agents", options.roles),
     }
-    return {path: one for path, one in said.items() if one[1] is not None}
+    return {path: entry for path, entry in flags.items() if entry[1] is not None}

@@ -1,9 +1,7 @@
-"""What of the files here was not taken over, told as one message: whole the first time, then in short.
+"""Opens a session: a new one, a stored one as it was, or a fork.
 
-Opening a session: a new one, a stored one as it was, a fork of one.
-
-A stored one is folded out of its file: history, rules of the session, what was accepted and never
-begun. What a crash left open is closed as interrupted, unless it only waited for a person.
+A stored session is restored from its file: state, history, and prompts that were accepted and never begun.
+What a crash left open is closed as interrupted, unless it only waited for the user.
 """
 
 import hashlib
@@ -13,14 +11,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from cockpit import __version__, paths
-from cockpit.core.agent.agent import Host
-from cockpit.core.permission.rules import PermissionRule, describe_unknown_rules, parse_rule
+from cockpit.core.agent.agent import Agent
+from cockpit.core.agent.session_state import SessionState
+from cockpit.core.permission.rules import describe_unknown_rules
 from cockpit.core.session.session import AgentSession
 from cockpit.core.session.turn_queue import QueuedPrompt
 from cockpit.core.subagents.opener import SubagentRecords, restore_subagents
 from cockpit.core.transcript.history import INTERRUPTED_TEXT, ConversationHistory
 from cockpit.core.transcript.log import SessionLog
-from cockpit.core.transcript.transcript import AcceptedOp, AnswerDraft, CallMark, LoadedTranscript
+from cockpit.core.transcript.transcript import AcceptedOp, AnswerDraft, LoadedTranscript, StartedMark
 from cockpit.plugin.origin import FileProblem
 from cockpit.plugin.values import Observer, Resident
 from cockpit.protocol.events import (
@@ -28,45 +27,202 @@ from cockpit.protocol.events import (
     ApprovalResolved,
     Envelope,
     MessageFinished,
-    PlanChanged,
-    SessionChanged,
     SessionStarted,
     ToolCallFinished,
     ToolCallStarted,
     TurnFinished,
     TurnStarted,
-    UsageChanged,
     Warned,
 )
-from cockpit.protocol.messages import AssistantMessage, Mode, ToolCall, ToolResult, Usage
+from cockpit.protocol.messages import AssistantMessage, ToolCall, ToolResult, Usage
 from cockpit.protocol.ops import EditContext, FollowUp, Prompt, Steer
 from cockpit.settings import permissions
 from cockpit.settings.file_io import write_atomically
 
 MAX_SHOWN_FAULTS = 6
+MAX_SHOWN_OFFERS = 5
 FAULTS_HINT = "`cockpit skills|roles|commands|hooks|mcp list` say all of it"
 
 
-def report_faults(host: Host, before: Collection[FileProblem] = ()) -> None:
-    """Emit one `Warned` for the faults of the catalog that are not among `before`, none where there are none.
+@dataclass(slots=True)
+class PastSession:
+    """What a transcript says of its session. `requests` and `calls` are still open; `marked` calls were
+    about to run.
 
-    Which set was told in full last is kept by folder in the state folder.
+    `worktree` is the folder the main agent worked in, empty for the session's own.
     """
-    faults = [one for one in host.catalog.faults if one not in before]
+
+    envelopes: list[Envelope] = field(default_factory=list)
+    history: ConversationHistory = field(default_factory=ConversationHistory)
+    state: SessionState = field(default_factory=SessionState)
+    agents: SubagentRecords = field(default_factory=SubagentRecords)
+    prompts: dict[str, QueuedPrompt] = field(default_factory=dict)
+    ids: list[str] = field(default_factory=list)
+    drafts: dict[str, list[AnswerDraft]] = field(default_factory=dict)
+    requests: dict[str, str] = field(default_factory=dict)
+    calls: dict[str, tuple[str, ToolCall]] = field(default_factory=dict)
+    marked: set[str] = field(default_factory=set)
+    turn: str = ""
+    worktree: str = ""
+
+
+def read_past(loaded: LoadedTranscript) -> PastSession:
+    """Fold the records of a transcript."""
+    past = PastSession()
+    for record in loaded.records:
+        match record:
+            case Envelope():
+                past.envelopes.append(record)
+                past.history.see(record)
+                past.agents.see(record)
+                past.state.fold(record)
+                _fold_event(past, record)
+            case AcceptedOp(op):
+                past.ids.append(op.id)
+                if isinstance(op, Prompt | FollowUp) or (isinstance(op, Steer) and op.agent == "main"):
+                    past.prompts[op.id] = QueuedPrompt(op.id, op.origin, op.content)
+                elif isinstance(op, EditContext):
+                    past.history.edit(op.change, op.seqs)
+            case AnswerDraft():
+                past.drafts.setdefault(record.message, []).append(record)
+            case StartedMark(call):
+                past.marked.add(call)
+            case _:
+                pass
+    past.worktree = past.state.worktree
+    return past
+
+
+def _fold_event(past: PastSession, envelope: Envelope) -> None:
+    match envelope.event:
+        case TurnStarted(op=op) if envelope.agent == "main":
+            past.turn = op
+            past.prompts.pop(op, None)
+        case TurnFinished() if envelope.agent == "main":
+            past.turn = ""
+        case MessageFinished(id=id, message=message):
+            past.prompts.pop(id, None)
+            past.drafts.pop(id, None)
+            if isinstance(message, AssistantMessage):
+                past.calls |= {call.id: (envelope.agent, call) for call in message.calls}
+        case ToolCallStarted(call=call):
+            past.calls[call.id] = (envelope.agent, call)
+        case ToolCallFinished(result=result):
+            past.calls.pop(result.call, None)
+        case ApprovalRequested(id=id):
+            past.requests[id] = envelope.call
+        case ApprovalResolved(id=id):
+            past.requests.pop(id, None)
+        case _:
+            pass
+
+
+def start_session(
+    session: AgentSession, past: PastSession, reports: tuple[str, ...], continues: bool = True
+) -> None:
+    """Report what was opened, close what a crash left open, and continue what waits, unless `continues`
+    is False."""
+    main, services, state = session.main, session.services, session.main.state
+    log, catalog = services.log, services.catalog
+    resumed = bool(past.envelopes)
+    log.emit(SessionStarted(services.root, state.model, state.mode, state.trusted, resumed, __version__))
+    if past.worktree:
+        # The worktree is open again, or gone: readers are told either way.
+        state.announce()
+    for text in reports:
+        log.emit(Warned(text, source="transcript"))
+    for text in describe_unknown_rules(main.all_rules(), main.toolbox.tools()):
+        log.emit(Warned(text, "correct the rule: it stops nothing now", "permissions"))
+    for text in catalog.warnings:
+        log.emit(Warned(text, "cockpit plugins and cockpit doctor say more", "plugins"))
+    for text in services.settings.left_out:
+        log.emit(Warned(text, "cockpit config check and cockpit permissions list say more", "settings"))
+    report_faults(main)
+    _announce_offers(main)
+    calls = close_open_calls(past, log)
+    restore_subagents(session.pool, past.agents, continues)
+    session.observers.keep(catalog.all(Observer))
+    session.residents.keep(catalog.all(Resident))
+    session.guards.begin("resume" if resumed else "startup")
+    if not continues:
+        return
+    if calls:
+        session.turns.resume(past.turn, calls)
+    for prompt in past.prompts.values():
+        log.emit(Warned("a prompt that was accepted before the crash begins now"))
+        session.turns.add(prompt)
+
+
+def close_open_calls(past: PastSession, log: SessionLog) -> tuple[ToolCall, ...]:
+    """Close what a crash left open and report it.
+
+    Returns the calls that may continue: those of the main agent whose turn ended while the user was
+    asked, when none of them had begun.
+    """
+    for pieces in past.drafts.values():
+        text = "".join(piece.text for piece in pieces)
+        thoughts = "".join(piece.thoughts for piece in pieces)
+        message = AssistantMessage(text, (), thoughts, "interrupted")
+        log.emit(MessageFinished(pieces[0].message, message), pieces[0].agent)
+    resumable = _resumable_calls(past)
+    kept = {call.id for call in resumable}
+    for agent, call in tuple(past.calls.values()):
+        if call.id not in kept:
+            result = ToolResult(call.id, call.name, "interrupted", INTERRUPTED_TEXT)
+            log.emit(ToolCallFinished(result), agent, call.id)
+            if call.id in past.marked:
+                log.emit(Warned(f"{call.name} was running when cockpit ended", "check whether it was done"))
+    for id in past.requests:
+        log.emit(ApprovalResolved(id, "reject_once", "closed"))
+    if past.turn and not resumable:
+        log.emit(TurnFinished("cancelled", Usage(), 0.0, message="interrupted: cockpit ended in this turn"))
+    return resumable
+
+
+def _resumable_calls(past: PastSession) -> tuple[ToolCall, ...]:
+    if not past.turn or not past.requests:
+        return ()
+    calls = past.history.open_calls()
+    waiting = set(past.requests.values())
+    if any(call.id in past.marked for call in calls) or not any(call.id in waiting for call in calls):
+        return ()
+    return calls
+
+
+def _announce_offers(main: Agent) -> None:
+    """Tell the user once what files would allow in this folder; none of it applies by itself."""
+    services = main.services
+    asks = services.approvals.can_ask
+    offers = permissions.find_offers(services.root, main.state.trusted) if asks else ()
+    if permissions.is_new_offer(services.root, offers):
+        names = ", ".join(offer.text for offer in offers[:MAX_SHOWN_OFFERS])
+        more = f" and {len(offers) - MAX_SHOWN_OFFERS} more" if len(offers) > MAX_SHOWN_OFFERS else ""
+        text = f"files here would allow, and do not: {names}{more}"
+        hint = "`cockpit permissions adopt` takes them over for this folder; this is said once"
+        services.log.emit(Warned(text, hint, "permissions"))
+
+
+def report_faults(main: Agent, before: Collection[FileProblem] = ()) -> None:
+    """Emit one `Warned` for the faults of the catalog that are not in `before`.
+
+    A set of faults is listed once per folder, then only counted; the state folder holds which set was
+    listed last.
+    """
+    services = main.services
+    faults = [fault for fault in services.catalog.faults if fault not in before]
     if not faults:
         return
-    files = len({one.file for one in faults})
+    files = len({fault.file for fault in faults})
     count = f"{len(faults)} thing{'s' if len(faults) > 1 else ''} in {files} file{'s' if files > 1 else ''}"
-    if not before and not _is_new_report(host.root, faults):
-        host.log.emit(Warned(f"{count} here still not taken over", FAULTS_HINT, "files"))
+    if not before and not _is_new_report(services.root, faults):
+        services.log.emit(Warned(f"{count} here still not taken over", FAULTS_HINT, "files"))
         return
-    lines = [str(replace(one, file=_relative_file(one.file, host.root))) for one in faults[:MAX_SHOWN_FAULTS]]
+    shown = [
+        replace(fault, file=_relative_file(fault.file, services.root)) for fault in faults[:MAX_SHOWN_FAULTS]
+    ]
     more = [f"and {len(faults) - MAX_SHOWN_FAULTS} more"] if len(faults) > MAX_SHOWN_FAULTS else []
-    host.log.emit(
-        Warned(
-            "\n".join([f"{count} here not taken over; the rest works", *lines, *more]), FAULTS_HINT, "files"
-        )
-    )
+    text = "\n".join([f"{count} here not taken over; the rest works", *map(str, shown), *more])
+    services.log.emit(Warned(text, FAULTS_HINT, "files"))
 
 
 def _relative_file(file: str, root: str) -> str:
@@ -77,186 +233,16 @@ def _relative_file(file: str, root: str) -> str:
 
 
 def _is_new_report(root: str, faults: list[FileProblem]) -> bool:
-    """Whether just these were not told for `root` before; they count as told from now on."""
+    """Whether these faults were not listed for `root` before; remembers them."""
     digest = hashlib.sha256("\n".join(sorted(map(str, faults))).encode("utf-8", "replace")).hexdigest()
     file = paths.state() / "refusals.json"
     try:
-        kept = json.loads(file.read_bytes())
+        stored = json.loads(file.read_bytes())
     except (OSError, ValueError):
-        kept = {}
-    if not isinstance(kept, dict):
-        kept = {}
-    if kept.get(root) == digest:
+        stored = {}
+    if not isinstance(stored, dict):
+        stored = {}
+    if stored.get(root) == digest:
         return False
-    write_atomically(file, json.dumps(kept | {root: digest}, indent=1).encode(), private=True)
+    write_atomically(file, json.dumps(stored | {root: digest}, indent=1).encode(), private=True)
     return True
-
-
-MAX_SHOWN_OFFERS = 5
-
-
-@dataclass(slots=True)
-class PastSession:
-    """What a file says of its session."""
-
-    envelopes: list[Envelope] = field(default_factory=list)
-    history: ConversationHistory = field(default_factory=ConversationHistory)
-    waiting: dict[str, QueuedPrompt] = field(default_factory=dict)
-    ids: list[str] = field(default_factory=list)
-    rules: list[PermissionRule] = field(default_factory=list)
-    drafts: dict[str, list[AnswerDraft]] = field(default_factory=dict)
-    asked: dict[str, tuple[str, ApprovalRequested]] = field(default_factory=dict)
-    started: dict[str, tuple[str, ToolCall]] = field(default_factory=dict)
-    marked: set[str] = field(default_factory=set)
-    turn: str = ""
-    model: str = ""
-    mode: Mode | None = None
-    title: str = ""
-    folder: str = ""
-    usage: Usage = field(default_factory=Usage)
-    plan: PlanChanged | None = None
-    agents: SubagentRecords = field(default_factory=SubagentRecords)
-
-
-def read_past(loaded: LoadedTranscript) -> PastSession:
-    """Fold a file's records."""
-    past = PastSession()
-    for record in loaded.records:
-        match record:
-            case Envelope():
-                past.envelopes.append(record)
-                past.history.see(record)
-                past.agents.see(record)
-                _fold_event(past, record)
-            case AcceptedOp(op):
-                past.ids.append(op.id)
-                if isinstance(op, Prompt | FollowUp) or (isinstance(op, Steer) and op.agent == "main"):
-                    past.waiting[op.id] = QueuedPrompt(op.id, op.origin, op.content)
-                elif isinstance(op, EditContext):
-                    past.history.edit(op.change, op.seqs)
-            case AnswerDraft():
-                past.drafts.setdefault(record.message, []).append(record)
-            case CallMark(call):
-                past.marked.add(call)
-            case _:
-                pass
-    return past
-
-
-def _fold_event(past: PastSession, envelope: Envelope) -> None:
-    match envelope.event:
-        case SessionStarted(model=model, mode=mode):
-            past.model, past.mode = model, mode
-        case SessionChanged(model=model, mode=mode, title=title, folder=folder):
-            past.model, past.mode, past.title = model, mode, title or past.title
-            past.folder = folder
-        case TurnStarted(op=op) if envelope.agent == "main":
-            past.turn = op
-            past.waiting.pop(op, None)
-        case TurnFinished() if envelope.agent == "main":
-            past.turn = ""
-        case MessageFinished(id=id, message=message):
-            past.waiting.pop(id, None)
-            past.drafts.pop(id, None)
-            if isinstance(message, AssistantMessage):
-                past.started |= {call.id: (envelope.agent, call) for call in message.calls}
-        case ToolCallStarted(call=call):
-            past.started[call.id] = (envelope.agent, call)
-        case ToolCallFinished(result=result):
-            past.started.pop(result.call, None)
-        case ApprovalRequested() as request:
-            past.asked[request.id] = (envelope.call, request)
-        case ApprovalResolved(id=id, decision=decision):
-            _fold_answer(past, id, decision)
-        case UsageChanged(usage=usage):
-            past.usage = usage
-        case PlanChanged() as plan:
-            past.plan = plan
-        case _:
-            pass
-
-
-def _fold_answer(past: PastSession, id: str, decision: str) -> None:
-    _, request = past.asked.pop(id, ("", None))
-    if request is not None and decision == "allow_session":
-        past.rules += [parse_rule("allow", text, "this session") for text in request.remembers]
-
-
-def _announce_offers(host: Host) -> None:
-    """Tell a person once what files would allow here; nothing of it applies by itself."""
-    offers = permissions.find_offers(host.root, host.trusted) if host.approvals.someone else ()
-    if permissions.is_new_offer(host.root, offers):
-        names = ", ".join(one.text for one in offers[:MAX_SHOWN_OFFERS])
-        more = f" and {len(offers) - MAX_SHOWN_OFFERS} more" if len(offers) > MAX_SHOWN_OFFERS else ""
-        text = f"files here would allow, and do not: {names}{more}"
-        hint = "`cockpit permissions adopt` takes them over for this folder; this is said once"
-        host.log.emit(Warned(text, hint, "permissions"))
-
-
-def close_open_calls(past: PastSession, log: SessionLog) -> tuple[ToolCall, ...]:
-    """Close what a crash left open and say so. Calls that may be taken up again are returned: those
-    of the main agent whose turn broke off while a person was asked, none of which had begun."""
-    for pieces in past.drafts.values():
-        text = "".join(piece.text for piece in pieces)
-        thoughts = "".join(piece.thoughts for piece in pieces)
-        message = AssistantMessage(text, (), thoughts, "interrupted")
-        log.emit(MessageFinished(pieces[0].message, message), pieces[0].agent)
-    resumable = _resumable_calls(past)
-    keep = {call.id for call in resumable}
-    for agent, call in tuple(past.started.values()):
-        if call.id not in keep:
-            result = ToolResult(call.id, call.name, "interrupted", INTERRUPTED_TEXT)
-            log.emit(ToolCallFinished(result), agent, call.id)
-            if call.id in past.marked:
-                log.emit(Warned(f"{call.name} was running when cockpit ended", "look whether it was done"))
-    for id in past.asked:
-        log.emit(ApprovalResolved(id, "reject_once", "closed"))
-    if past.turn and not resumable:
-        log.emit(TurnFinished("cancelled", Usage(), 0.0, message="interrupted: cockpit ended in this turn"))
-    return resumable
-
-
-def _resumable_calls(past: PastSession) -> tuple[ToolCall, ...]:
-    if not past.turn or not past.asked:
-        return ()
-    calls = past.history.open_calls()
-    waiting = {call for call, _ in past.asked.values()}
-    if any(call.id in past.marked for call in calls) or not any(call.id in waiting for call in calls):
-        return ()
-    return calls
-
-
-def start_session(
-    session: AgentSession, past: PastSession, reports: tuple[str, ...], takes_up: bool = True
-) -> None:
-    """Say what was opened, close what a crash left open, take up what waits (unless it may not)."""
-    host, log = session.host, session.host.log
-    resumed = bool(past.envelopes)
-    log.emit(SessionStarted(host.root, host.model, host.mode, host.trusted, resumed, __version__))
-    if past.folder:
-        # It stands there again, or no more: either way readers hear of it.
-        session.changed(host.mode)
-    for text in reports:
-        log.emit(Warned(text, source="transcript"))
-    strange = describe_unknown_rules(host.all_rules(), session.main.toolbox.tools())
-    for text in strange:
-        log.emit(Warned(text, "mend the rule: what it should stop is not stopped", "permissions"))
-    for text in host.catalog.warnings:
-        log.emit(Warned(text, "cockpit plugins and cockpit doctor say more", "plugins"))
-    for text in host.settings.left_out:
-        log.emit(Warned(text, "cockpit config check and cockpit permissions list say more", "settings"))
-    report_faults(host)
-    _announce_offers(host)
-    calls = close_open_calls(past, log)
-    if host.crew is not None:
-        restore_subagents(host.crew, past.agents, takes_up)
-    session.observers.keep(host.catalog.all(Observer))
-    session.residents.keep(host.catalog.all(Resident))
-    session.occasions.begin("resume" if resumed else "startup")
-    if not takes_up:
-        return
-    if calls:
-        session.turns.take_up(past.turn, calls)
-    for prompt in past.waiting.values():
-        log.emit(Warned("a prompt that was accepted before the crash is taken up now"))
-        session.turns.add(prompt)

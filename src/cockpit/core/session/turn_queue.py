@@ -1,4 +1,4 @@
-"""The queue of prompts and the one turn that runs. What a turn does is `core/turn`'s part."""
+"""The queue of prompts and the one turn that runs. `core/turn` does the turn itself."""
 
 import asyncio
 from collections import deque
@@ -7,9 +7,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from cockpit.core.agent.agent import Agent
+from cockpit.core.agent.guards import SessionGuards
 from cockpit.core.agent.turn_limits import Budget
 from cockpit.core.calls.tool_calls import run_calls
 from cockpit.core.subagents.opener import parse_role_prompt
+from cockpit.core.subagents.pool import SubagentPool
 from cockpit.core.turn.turn import begin_turn, expand_mentions, run_steps, run_turn
 from cockpit.errors import CockpitError
 from cockpit.protocol.content import Block, plain_text
@@ -21,8 +23,8 @@ CANCEL_SECONDS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class QueuedPrompt:
-    """A prompt that is accepted and not begun. With `mentions`, what its texts name is put beside them;
-    `model` answers it, "" for the session's."""
+    """A prompt that waits for its turn. With `mentions` the files and symbols it names are added to it.
+    `model` answers it; empty means the session's."""
 
     op: str
     origin: str
@@ -33,11 +35,12 @@ class QueuedPrompt:
 
 @dataclass(slots=True)
 class TurnQueue:
-    """The turns of one session, one at a time. `budget` is the session's own."""
+    """Runs the turns of one session, one at a time. `budget` is the session's own."""
 
     main: Agent
     budget: Budget
-    title: str = ""
+    pool: SubagentPool
+    guards: SessionGuards
     waiting: deque[QueuedPrompt] = field(default_factory=deque)
     _running: "asyncio.Task[None] | None" = None
     _closed: bool = False
@@ -52,42 +55,43 @@ class TurnQueue:
         self._start_next()
 
     def steer(self, prompt: QueuedPrompt) -> None:
-        """Say something to the running turn, or begin one with it."""
+        """Add a message to the running turn, or begin a turn with it."""
         if self.is_busy():
             self.main.steers.append((prompt.op, prompt.content))
         else:
             self.add(prompt)
 
-    def take_up(self, turn: str, calls: tuple[ToolCall, ...]) -> None:
-        """Go on with a turn that a crash left while these calls waited for an approval."""
-        self.main.host.log.turn = turn
-        self._running = asyncio.create_task(self._guarded(lambda: self._rest_of_turn(calls)))
+    def resume(self, turn: str, calls: tuple[ToolCall, ...]) -> None:
+        """Continue a turn that a crash interrupted while these calls waited for an approval."""
+        self.main.services.log.turn = turn
+        self._running = asyncio.create_task(self._guarded(lambda: self._finish_turn(calls)))
 
-    async def idle(self) -> None:
+    async def wait_idle(self) -> None:
         """Wait until no turn runs."""
         while self._running is not None and not self._running.done():
             await asyncio.wait((self._running,))
 
-    async def over(self) -> None:
-        """Wait for the last words of a turn that has told its end; one that still runs is not waited for."""
-        ends = (one.event for one in reversed(self.main.host.log.durable()) if one.agent == "main")
-        last = next((event for event in ends if isinstance(event, TurnStarted | TurnFinished)), None)
+    async def wait_for_end(self) -> None:
+        """Wait for the task of a turn whose end was emitted; do not wait for a turn that still runs."""
+        durable = reversed(self.main.services.log.durable())
+        events = (envelope.event for envelope in durable if envelope.agent == "main")
+        last = next((event for event in events if isinstance(event, TurnStarted | TurnFinished)), None)
         if isinstance(last, TurnFinished):
-            await self.idle()
+            await self.wait_idle()
 
     async def interrupt(self) -> None:
-        """Stop the running turn and everything that waits behind it now; each prompt gets its end."""
-        stopped = {prompt.op for prompt in self.waiting} | {op for op, _ in self.main.steers}
+        """Stop the running turn and drop the prompts queued behind it; each prompt gets its end."""
+        dropped = {prompt.op for prompt in self.waiting} | {op for op, _ in self.main.steers}
         self._stopping = True
         try:
             await self.cancel()
         finally:
             self._stopping = False
-            self._drop(stopped)
+            self._drop(dropped)
             self._start_next()
 
     async def cancel(self) -> None:
-        """Cancel the running turn and wait (at most 2 s) until its result is written."""
+        """Cancel the running turn and wait, at most 2 s, until its result is written."""
         running = self._running
         if running is not None and running is not asyncio.current_task():
             # A task that is cancelled before its first step would leave no trace of its prompt.
@@ -96,8 +100,8 @@ class TurnQueue:
             await asyncio.wait((running,), timeout=CANCEL_SECONDS)
 
     @contextmanager
-    def held(self) -> Iterator[None]:
-        """Nothing runs in it, and what is said meanwhile begins after it. Raises `CockpitError` while a
+    def paused(self) -> Iterator[None]:
+        """No turn runs inside; prompts that arrive begin afterwards. Raises `CockpitError` while a
         turn runs."""
         if self.is_busy() or self._stopping:
             raise CockpitError("a turn is running", "interrupt it first (Esc), then rewind")
@@ -115,90 +119,86 @@ class TurnQueue:
     def _start_next(self) -> None:
         if self.waiting and not self.is_busy() and not self._closed and not self._stopping:
             prompt = self.waiting.popleft()
-            self._running = asyncio.create_task(self._guarded(lambda: self._turn(prompt)))
+            self._running = asyncio.create_task(self._guarded(lambda: self._run(prompt)))
 
-    async def _turn(self, prompt: QueuedPrompt) -> None:
-        host = self.main.host
-        host.log.turn = prompt.op
-        host.origin = prompt.origin
-        self.main.budget = self.budget.child(host.limits)
-        self.main.model = prompt.model
-        self.title = self.title or " ".join(plain_text(prompt.content).split())[:80]
+    async def _run(self, prompt: QueuedPrompt) -> None:
+        main = self.main
+        main.services.log.turn = prompt.op
+        main.state.set_origin(prompt.origin)
+        main.state.set_title(plain_text(prompt.content))
+        main.budget = self.budget.child(main.services.limits)
+        main.model = prompt.model
         try:
-            content = await expand_mentions(self.main, prompt.content) if prompt.mentions else prompt.content
+            content = await expand_mentions(main, prompt.content) if prompt.mentions else prompt.content
         except asyncio.CancelledError:
-            self._never_began(prompt)
+            self._record_unstarted(prompt)
             raise
-        spoken_to = parse_role_prompt(self.main.agents.roles(), content)
-        work = spoken_to.work if spoken_to is not None else run_steps
-        await run_turn(self.main, prompt.op, prompt.origin, content, work)
+        role_prompt = parse_role_prompt(main.agents.roles(), content)
+        work = role_prompt.run if role_prompt is not None else run_steps
+        await run_turn(main, prompt.op, prompt.origin, content, work, self.guards.start_texts)
 
-    def _drop(self, stopped: set[str]) -> None:
-        kept = [prompt for prompt in self.waiting if prompt.op not in stopped]
+    def _drop(self, dropped: set[str]) -> None:
+        log = self.main.services.log
         for prompt in self.waiting:
-            if prompt.op in stopped:
-                self.main.host.log.turn = prompt.op
-                self._never_began(prompt)
-        self.waiting = deque(kept)
+            if prompt.op in dropped:
+                log.turn = prompt.op
+                self._record_unstarted(prompt)
+        self.waiting = deque(prompt for prompt in self.waiting if prompt.op not in dropped)
         if not self.is_busy():
-            self.main.host.log.turn = ""
+            log.turn = ""
 
-    def _never_began(self, prompt: QueuedPrompt) -> None:
-        """A prompt that was stopped before its turn: it is on record, and over."""
-        log = self.main.host.log
+    def _record_unstarted(self, prompt: QueuedPrompt) -> None:
+        """Record a prompt that was stopped before its turn began, and its end."""
+        log = self.main.services.log
         log.emit(TurnStarted(prompt.op, prompt.origin, prompt.content))
         log.emit(TurnFinished("cancelled", Usage(), 0.0, message="interrupted before it began"))
 
-    async def _rest_of_turn(self, calls: tuple[ToolCall, ...]) -> None:
-        self.main.budget = self.budget.child(self.main.host.limits)
+    async def _finish_turn(self, calls: tuple[ToolCall, ...]) -> None:
+        self.main.budget = self.budget.child(self.main.services.limits)
         turn = begin_turn(self.main)
         ended: TurnFinished | None = None
         try:
             await run_calls(self.main, calls, turn.guard)
             ended = await run_steps(turn)
         finally:
-            self.main.host.log.emit(ended or turn.finished("cancelled"))
+            self.main.services.log.emit(ended or turn.finished("cancelled"))
 
     async def _guarded(self, work: Callable[[], Coroutine[None, None, None]]) -> None:
-        """The session's task: whatever a turn raises is said, and the session goes on."""
+        """Run the task of a turn: whatever it raises is reported, and the session continues."""
         try:
             await work()
         except asyncio.CancelledError:
             pass
         except OSError as error:
-            self._unwritten(error)
-        # The one place around the session's task: a defect of ours must not end the session.
+            self._report_unwritten(error)
+        # The one place around the task of a turn: a defect of ours must not end the session.
         except (Exception, SystemExit) as error:
-            self._warn(
-                f"the turn failed inside cockpit: {type(error).__name__}: {error}", "please report this"
-            )
+            if not self._closed:
+                text = f"the turn failed inside cockpit: {type(error).__name__}: {error}"
+                self.main.services.log.emit(Warned(text, "please report this"))
         await self._settle()
 
     async def _settle(self) -> None:
-        """After a turn: what was said too late for it becomes the next prompt."""
-        host = self.main.host
-        while self.main.steers:
-            id, content = self.main.steers.pop()
-            self.waiting.appendleft(QueuedPrompt(id, host.origin, content))
+        """After a turn: messages that came too late for it become the next prompts."""
+        main, log = self.main, self.main.services.log
+        while main.steers:
+            id, content = main.steers.pop()
+            self.waiting.appendleft(QueuedPrompt(id, main.state.origin, content))
         if self._closed:
             return
         try:
-            await host.log.sync()
+            await log.sync()
         except OSError as error:
-            self._unwritten(error)
-        host.log.turn = ""
+            self._report_unwritten(error)
+        log.turn = ""
         self._running = None
         self._start_next()
-        if host.crew is not None and not self.is_busy():
-            host.crew.notes.wake()
+        if not self.is_busy():
+            self.pool.notices.wake()
 
-    def _unwritten(self, error: OSError) -> None:
-        """The disk took no more: said on the screen alone, and the turn is over."""
+    def _report_unwritten(self, error: OSError) -> None:
+        """The transcript cannot be written: report it to readers only, and end the turn."""
         text = f"the session cannot be written: {error.strerror or error}"
-        log = self.main.host.log
-        log.tell(Warned(text, "free space or mend the folder; what is on disk is whole"))
-        log.tell(TurnFinished("error", Usage(), 0.0, message=text))
-
-    def _warn(self, text: str, hint: str) -> None:
-        if not self._closed:
-            self.main.host.log.emit(Warned(text, hint))
+        log = self.main.services.log
+        log.emit_unwritten(Warned(text, "free disk space or repair the folder; what was written is intact"))
+        log.emit_unwritten(TurnFinished("error", Usage(), 0.0, message=text))

@@ -1,17 +1,14 @@
-"""What a subagent may spend, and how small models are spared. Reads settings; counts nothing.
-
-Roles by their names: the one that is meant, and those that are near when none is.
-
-A subagent made out of the agent that opens it: its rights or fewer, a budget below its own, a conversation
-that begins with its task.
+"""Creates a subagent from the agent that opens it: its role, its limits, and rights no wider than its
+opener's. Small models get smaller limits.
 """
 
 import asyncio
 import difflib
 from dataclasses import dataclass, replace
 
-from cockpit.core.agent.agent import Agent, stricter_mode
+from cockpit.core.agent.agent import Agent
 from cockpit.core.agent.models import TIERS, ModelUnknown, choose_model
+from cockpit.core.agent.session_state import stricter_mode
 from cockpit.core.agent.turn_limits import Budget, TurnLimits
 from cockpit.core.permission.rules import RoleRights, unknown_entries
 from cockpit.core.plugins.catalog import PluginCatalog
@@ -26,13 +23,13 @@ from cockpit.protocol.events import Warned
 from cockpit.protocol.messages import Mode
 from cockpit.settings.files import EffectiveSettings
 
-# Where settings say nothing usable (0 steps, a limit of 0).
+# Used where settings give no usable value (0 steps, a limit of 0).
 DEFAULT_CONCURRENCY = 8
 DEFAULT_DEPTH = 1
 DEFAULT_STEPS = 100
 DEFAULT_OUTPUT = 12_000
 SMALL_WINDOW = 32_000
-# A small model that is still at it then goes round in circles, and its window is full of itself.
+# A small model that still works after that repeats itself, and its window is full of its own text.
 SMALL_STEPS = 15
 SMALL_BODY = 8_000
 SMALL_SHARE = 0.3
@@ -41,8 +38,8 @@ SMALL_TEXT = 1_600
 
 @dataclass(frozen=True, slots=True)
 class SubagentLimits:
-    """`limits` are its budget's, `output` the characters of its report that its opener reads, `body` the
-    tokens of its conversation at most (None: its window)."""
+    """`limits` are those of its budget, `output` the characters of its report that its opener reads, `body`
+    the maximum tokens of its conversation (None: its window)."""
 
     limits: TurnLimits
     output: int
@@ -55,33 +52,33 @@ def max_concurrent(settings: EffectiveSettings) -> int:
 
 
 def max_depth(settings: EffectiveSettings) -> int:
-    """How deep agents open agents: 1 is the main agent's alone, 0 none at all."""
-    said = settings.number("agents.depth")
-    return DEFAULT_DEPTH if said is None else max(0, int(said))
+    """How deep agents may open agents: 1 only the main agent, 0 none."""
+    depth = settings.number("agents.depth")
+    return DEFAULT_DEPTH if depth is None else max(0, int(depth))
 
 
 def subagent_limits(parent: Agent, role: Role, quota: Quota | None, window: int) -> SubagentLimits:
-    """What holds for an agent of `role` with a context window of `window` tokens: the least of what the
-    role, its opener and the settings say. What `parent` has left holds besides, as its budget's parent."""
-    settings, asked = parent.host.settings, quota or Quota()
+    """The limits of an agent of `role` with a context window of `window` tokens: the smallest of those of the
+    role, the opener and the settings. The budget of `parent` applies in addition."""
+    settings, requested = parent.services.settings, quota or Quota()
     small = window < SMALL_WINDOW
     left = parent.budget.left().get("steps")
     steps = _smallest(
         role.max_steps,
         role.quota.steps,
-        asked.steps,
+        requested.steps,
         settings.number("agents.steps") or DEFAULT_STEPS,
         SMALL_STEPS if small else None,
         left if left is None else max(1.0, left),
     )
     read_by = SMALL_TEXT if parent.window() < SMALL_WINDOW else None
     output = _smallest(
-        role.quota.output, asked.output, settings.number("agents.output") or DEFAULT_OUTPUT, read_by
+        role.quota.output, requested.output, settings.number("agents.output") or DEFAULT_OUTPUT, read_by
     )
     limits = TurnLimits(
         steps=int(steps or DEFAULT_STEPS),
-        tokens=_as_int(_smallest(role.quota.tokens, asked.tokens, settings.number("agents.tokens"))),
-        seconds=_smallest(role.quota.seconds, asked.seconds, settings.number("agents.seconds")),
+        tokens=_as_int(_smallest(role.quota.tokens, requested.tokens, settings.number("agents.tokens"))),
+        seconds=_smallest(role.quota.seconds, requested.seconds, settings.number("agents.seconds")),
     )
     return SubagentLimits(
         limits,
@@ -91,17 +88,17 @@ def subagent_limits(parent: Agent, role: Role, quota: Quota | None, window: int)
     )
 
 
-def _smallest(*given: float | None) -> float | None:
-    """The smallest of those that are said; 0 says nothing."""
-    said = [one for one in given if one]
-    return min(said) if said else None
+def _smallest(*candidates: float | None) -> float | None:
+    """The smallest of the values; 0 and None set no limit."""
+    values = [value for value in candidates if value]
+    return min(values) if values else None
 
 
 def _as_int(number: float | None) -> int | None:
     return None if number is None else int(number)
 
 
-# There is always one, also where the plugin with the others is switched off.
+# Exists also when the plugin with the other roles is switched off.
 GENERAL_ROLE = Role(
     "general",
     "Does one task and reports.",
@@ -112,18 +109,19 @@ GENERAL_ROLE = Role(
 
 def list_roles(catalog: PluginCatalog) -> tuple[Role, ...]:
     """Every role, by name."""
-    found = {GENERAL_ROLE.name: GENERAL_ROLE} | {one.name: one for one in catalog.all(Role)}
+    found = {GENERAL_ROLE.name: GENERAL_ROLE} | {role.name: role for role in catalog.all(Role)}
     return tuple(found[name] for name in sorted(found))
 
 
 def find_role(catalog: PluginCatalog, name: str) -> Role:
-    """The role called `name`: exactly, by an alias, or in other letters. Raises `CockpitError`."""
+    """The role called `name`: exactly, by an alias, or with other case and separators. Raises
+    `CockpitError`."""
     roles = list_roles(catalog)
-    wanted = _normalise_name(name or GENERAL_ROLE.name)
+    normalised = _normalise_name(name or GENERAL_ROLE.name)
     if (exact := match_role(roles, name)) is not None:
         return exact
     for role in roles:
-        if wanted in map(_normalise_name, (role.name, *role.aliases)):
+        if normalised in map(_normalise_name, (role.name, *role.aliases)):
             return role
     every = [*(one.name for one in roles), *(alias for one in roles for alias in one.aliases)]
     near = difflib.get_close_matches(name, every, 3, 0.6)
@@ -132,49 +130,49 @@ def find_role(catalog: PluginCatalog, name: str) -> Role:
 
 
 def match_role(roles: tuple[Role, ...], name: str) -> Role | None:
-    """The role of exactly that name, or that goes by it: a project's `review` is the `reviewer` too."""
-    by_name = {one.name: one for one in roles}
-    by_alias = {alias: one for one in reversed(roles) for alias in one.aliases}
+    """The role of exactly that name or alias: a project's `review` is also the `reviewer`."""
+    by_name = {role.name: role for role in roles}
+    by_alias = {alias: role for role in reversed(roles) for alias in role.aliases}
     return by_name.get(name) or by_alias.get(name) or by_name.get(resolve_role_name(name))
 
 
 def check_role_tools(role: Role, catalog: PluginCatalog) -> None:
-    """Raises `CockpitError` for a role that lists a tool nobody knows: it would lack what it is for."""
+    """Raises `CockpitError` for a role that lists an unknown tool."""
     tools = catalog.all(Tool)
-    strange = [
-        one
-        for one in unknown_entries(role.tools or (), tools)
-        if one.partition("(")[0] not in OTHER_AGENTS_TOOLS
+    unknown = [
+        entry
+        for entry in unknown_entries(role.tools or (), tools)
+        if entry.partition("(")[0] not in OTHER_AGENTS_TOOLS
     ]
-    # Our own roles list what a plugin that is switched off would bring.
-    if not strange or (role.origin is not None and role.origin.layer == "built-in"):
+    # Our own roles may list tools of a plugin that is switched off.
+    if not unknown or (role.origin is not None and role.origin.layer == "built-in"):
         return
-    every = [*(one.name for one in tools), *(alias.name for one in tools for alias in one.aliases)]
-    near = difflib.get_close_matches(strange[0], every, 3, 0.5)
+    every = [*(tool.name for tool in tools), *(alias.name for tool in tools for alias in tool.aliases)]
+    near = difflib.get_close_matches(unknown[0], every, 3, 0.5)
     hint = f"did you mean {' or '.join(near)}? " if near else ""
     where = f" ({role.origin.file})" if role.origin is not None else ""
     raise CockpitError(
-        f"the role {role.name} lists a tool that does not exist: {strange[0]}{where}",
-        f"{hint}Mend its list, or take it out",
+        f"the role {role.name} lists a tool that does not exist: {unknown[0]}{where}",
+        f"{hint}Correct its list, or remove it",
     )
 
 
 def role_model(parent: Agent, role: Role) -> str:
-    """The model for an agent of `role`: the role's where it is there, else that of its opener."""
-    host, own = parent.host, parent.model or parent.host.model
+    """The model for an agent of `role`: the role's when it is available, else that of the opener."""
+    services, own = parent.services, parent.model or parent.state.model
     if role.model in ("", "inherit"):
         return own
     if role.model in TIERS:
-        return role.model if host.settings.table("models.tiers").get(role.model) else own
+        return role.model if services.settings.table("models.tiers").get(role.model) else own
     try:
-        choice = choose_model(host.catalog, host.settings, role.model)
+        choice = choose_model(services.catalog, services.settings, role.model)
     except ModelUnknown as error:
-        host.log.emit(
+        services.log.emit(
             Warned(f"the role {role.name}: {error.message}; {own} is used", error.hint), parent.path
         )
         return own
     if missing := choice.provider.ready():
-        host.log.emit(Warned(f"the role {role.name}: {missing}; {own} is used"), parent.path)
+        services.log.emit(Warned(f"the role {role.name}: {missing}; {own} is used"), parent.path)
         return own
     return role.model
 
@@ -194,14 +192,18 @@ def create_child(
     mode: Mode | None = None,
     planning: bool = False,
 ) -> Agent:
-    """An agent with the parent's rights or fewer. `budget` is what it may spend of (the parent's own where it
-    is left out); `mode` and `planning` hold besides those of the parent, for one that was opened before."""
-    catalog = parent.host.catalog
-    deeper = parent.depth + 1 < max_depth(parent.host.settings)
+    """An agent with the parent's rights or fewer.
+
+    `budget` replaces the parent's as the budget it spends from. `mode` and `planning` apply in addition to
+    those of the parent, for an agent that was opened before a restart.
+    """
+    catalog = parent.services.catalog
+    deeper = parent.depth + 1 < max_depth(parent.services.settings)
     rights = RoleRights(role, parent.rights, deeper, background)
     child = Agent(
         path=path,
-        host=parent.host,
+        services=parent.services,
+        state=parent.state,
         history=ConversationHistory(path),
         toolbox=AgentToolbox(catalog, withholds=rights.withholds),
         budget=budget or parent.budget,
@@ -210,25 +212,25 @@ def create_child(
         depth=parent.depth + 1,
         opened_planning=parent.is_planning or planning,
         rights=rights,
-        standing=parent.standing,
+        folder=parent.folder,
     )
-    said = subagent_limits(parent, role, quota, child.window())
+    limits = subagent_limits(parent, role, quota, child.window())
     child.agents = parent.agents
-    child.budget = (budget or parent.budget).child(said.limits)
-    child.body = said.body
-    child.role = replace(child.role or role, instructions=_shorten(role.instructions, said.instructions))
-    wanted = [tool.name for tool in catalog.all(Tool) if tool.deferred and tool.name in (role.tools or ())]
-    if wanted:
-        child.toolbox.search(f"select:{','.join(wanted)}")
+    child.budget = (budget or parent.budget).child(limits.limits)
+    child.max_history = limits.body
+    child.role = replace(child.role or role, instructions=_shorten(role.instructions, limits.instructions))
+    listed = [tool.name for tool in catalog.all(Tool) if tool.deferred and tool.name in (role.tools or ())]
+    if listed:
+        child.toolbox.search(f"select:{','.join(listed)}")
     return child
 
 
 async def first_message(agent: Agent, task: str) -> str:
-    """The task with the skills that the role is given, each whole."""
+    """The task, preceded by the full text of the role's skills."""
     role = agent.role
     parts: list[str] = []
     for name in role.skills if role is not None else ():
-        skill = agent.host.catalog.get(Skill, name)
+        skill = agent.services.catalog.get(Skill, name)
         if skill is not None:
             body = await asyncio.to_thread(skill.body)
             parts.append(f"[The skill {name}]\n{body.strip()}")
@@ -238,7 +240,7 @@ async def first_message(agent: Agent, task: str) -> str:
 
 
 def _shorten(text: str, most: int | None) -> str:
-    """Instructions for a small model: it cannot hold long ones and its task."""
+    """Shorten instructions for a small model."""
     if most is None or len(text) <= most:
         return text
     return f"{text[:most].rstrip()}\n[... the instructions go on; what stands here is the most of them]"

@@ -1,10 +1,8 @@
-"""Opening agents: the `Agents` of one agent. Checks who may be opened before anything begins; whether a call
-of it may run is judged when it runs.
+"""Opens subagents, and restores those of a resumed session.
 
-Subagents of a session that is opened again: those that ended are kept, those in the background that did
-not are queued once more, with what they had said and done.
-
-A prompt that begins with `@role`: a person gives a task to a subagent without asking the model to.
+Whether a role may be opened is checked before anything begins; its calls are judged when they run. After a
+restart, background subagents that had not ended are queued again with their conversation. A prompt that
+starts with `@role` gives that role a task directly.
 """
 
 import asyncio
@@ -34,6 +32,7 @@ from cockpit.core.subagents.subagent import (
     has_begun,
 )
 from cockpit.core.transcript.history import ConversationHistory
+from cockpit.core.transcript.log import new_id
 from cockpit.core.turn.turn import TurnProgress
 from cockpit.errors import CockpitError
 from cockpit.plugin.agents import AgentHandle, AgentRow, Isolation, Quota, Report
@@ -49,25 +48,25 @@ CHANGING_KINDS = frozenset({"edit", "delete", "move", "execute"})
 
 @dataclass(frozen=True, slots=True)
 class SubagentHandle:
-    """A member as its opener holds it."""
+    """A subagent for its opener."""
 
     member: Subagent
-    crew: SubagentPool
+    pool: SubagentPool
 
     @property
     def id(self) -> str:
         return self.member.id
 
     async def send(self, text: str) -> None:
-        await self.crew.say(self.id, text)
+        await self.pool.send(self.id, text)
 
     async def wait(self, seconds: float | None = None) -> Report:
         report = await self.member.wait(seconds)
-        self.crew.notes.forget(self.member)
+        self.pool.notices.forget(self.member)
         return report
 
     async def cancel(self) -> None:
-        await self.crew.cancel(self.id)
+        await self.pool.cancel(self.id)
 
     def transcript(self, cursor: int = 0) -> tuple[tuple[Event, ...], int]:
         return self.member.transcript(cursor)
@@ -75,10 +74,10 @@ class SubagentHandle:
 
 @dataclass(frozen=True, slots=True)
 class AgentOpener:
-    """The `Agents` of `agent`."""
+    """The subagents of `agent`."""
 
     agent: Agent
-    crew: SubagentPool
+    pool: SubagentPool
 
     async def open(
         self,
@@ -92,72 +91,75 @@ class AgentOpener:
         name: str = "",
         call: str = "",
     ) -> AgentHandle:
-        """Start an agent, or queue it. Raises `CockpitError` where it may not be opened."""
+        """Start a subagent, or queue it. Raises `CockpitError` when it may not be opened."""
         parent = self.agent
-        if parent.depth >= (most := max_depth(parent.host.settings)):
+        if parent.depth >= (most := max_depth(parent.services.settings)):
             raise CockpitError(
                 f"agents are opened {most} deep here and this would be deeper (`agents.depth` in settings)",
                 "do the task yourself",
             )
-        meant = self._meant(role)
+        role_value = self._meant(role)
         if not task.strip():
             raise CockpitError("the task is empty", "say what the agent is to do and what it must know")
-        background = background or meant.background
-        if isinstance(role, str) and (same := self._same(meant, task)) is not None:
+        background = background or role_value.background
+        if isinstance(role, str) and (same := self._same(role_value, task)) is not None:
             return await self._held(same, background)
-        where = meant.isolation if isolation == "none" else isolation
-        if where == "worktree" and parent.is_planning:
+        place = role_value.isolation if isolation == "none" else isolation
+        if place == "worktree" and parent.is_planning:
             raise CockpitError("plan mode makes no worktree", "open the agent without isolation")
-        path = self.crew.free_id(parent.path, _slug(name or meant.name), not name)
-        row = AgentRow(path, meant.name, task, "queued", background, call, color=meant.color)
-        member, said = self._member(row, meant, where, runner or meant.runner, quota)
-        self.crew.enlist(member, replace(said, by_name=isinstance(role, str)))
+        path = self.pool.free_id(parent.path, _slug(name or role_value.name), not name)
+        row = AgentRow(path, role_value.name, task, "queued", background, call, color=role_value.color)
+        member, terms = self._member(row, role_value, place, runner or role_value.runner, quota)
+        self.pool.enlist(member, replace(terms, by_name=isinstance(role, str)))
         return await self._held(member, background)
 
+    async def wait_for_any(self) -> None:
+        await self.pool.wait_for_any()
+
     def all(self) -> tuple[AgentRow, ...]:
-        return tuple(one.row for one in self.crew.all())
+        return tuple(subagent.row for subagent in self.pool.all())
 
     def find(self, id: str) -> AgentHandle:
-        return SubagentHandle(self.crew.find(id), self.crew)
+        return SubagentHandle(self.pool.find(id), self.pool)
 
     def roles(self) -> tuple[Role, ...]:
         parent = self.agent
-        if parent.depth >= max_depth(parent.host.settings):
+        if parent.depth >= max_depth(parent.services.settings):
             return ()
         rights = parent.rights
-        every = list_roles(parent.host.catalog)
+        every = list_roles(parent.services.catalog)
         return tuple(one for one in every if rights is None or not rights.may_be((one.name, *one.aliases)))
 
     def role(self, name: str) -> Role:
-        return find_role(self.agent.host.catalog, name)
+        return find_role(self.agent.services.catalog, name)
 
     def _meant(self, role: str | Role) -> Role:
         parent = self.agent
-        meant = role if isinstance(role, Role) else find_role(parent.host.catalog, role)
+        meant = role if isinstance(role, Role) else find_role(parent.services.catalog, role)
         if parent.rights is not None and (reason := parent.rights.may_be((meant.name, *meant.aliases))):
             raise CockpitError(reason, "do the task yourself")
-        check_role_tools(meant, parent.host.catalog)
+        check_role_tools(meant, parent.services.catalog)
         return meant
 
     async def _held(self, member: Subagent, background: bool) -> AgentHandle:
-        """The handle: at once for one in the background, else when it has ended."""
-        handle = SubagentHandle(member, self.crew)
+        """The handle: at once for a background subagent, else when it has ended."""
+        handle = SubagentHandle(member, self.pool)
         if background:
             return handle
-        with self.crew.waited_for(member):
+        with self.pool.waited_for(member):
             try:
                 await handle.wait()
             except asyncio.CancelledError:
                 if member.foreground <= 1 and not member.row.background:
-                    await self.crew.cancel(member.id, at_once=True)
+                    await self.pool.cancel(member.id, at_once=True)
                 raise
         return handle
 
     def _same(self, role: Role, task: str) -> Subagent | None:
-        """One of the same role with the same task that is at it; or has done it, and nothing was changed."""
-        wanted = _normalise(task)
-        for member in reversed(self.crew.all()):
-            if member.row.role != role.name or _normalise(member.row.task) != wanted:
+        """A subagent of the same role and task that still runs, or whose report is still valid."""
+        normalised = _normalise(task)
+        for member in reversed(self.pool.all()):
+            if member.row.role != role.name or _normalise(member.row.task) != normalised:
                 continue
             if member.parent is not self.agent or (member.is_over and not self._still_holds(member)):
                 continue
@@ -166,7 +168,7 @@ class AgentOpener:
 
     def _still_holds(self, member: Subagent) -> bool:
         """Whether its report is of this turn, and nothing that could change it has run since."""
-        log = self.agent.host.log
+        log = self.agent.services.log
         if member.row.phase != "completed" or not log.turn or not member.ended_at:
             return False
         for envelope in reversed(log.durable()):
@@ -180,22 +182,30 @@ class AgentOpener:
         self, row: AgentRow, role: Role, isolation: Isolation, runner: str, quota: Quota | None
     ) -> tuple[Subagent, AgentTerms]:
         parent, path = self.agent, row.id
-        said = subagent_limits(parent, role, quota, parent.window())
-        life: SubagentWorker
+        limits_of = subagent_limits(parent, role, quota, parent.window())
+        worker: SubagentWorker
         if runner == IN_PROCESS_RUNNER:
             child = create_child(parent, path, role, background=row.background, quota=quota)
-            child.agents = AgentOpener(child, self.crew)
-            life = InProcessWorker(child, parent, isolation == "worktree", self.crew.fresh)
-            said = subagent_limits(parent, role, quota, child.window())
+            child.agents = AgentOpener(child, self.pool)
+            worker = InProcessWorker(child, parent, isolation == "worktree", self.pool.fresh)
+            limits_of = subagent_limits(parent, role, quota, child.window())
             mode, planning = child.mode, child.opened_planning
         else:
-            life = self._elsewhere(path, role, runner, quota, isolation)
+            worker = self._elsewhere(path, role, runner, quota, isolation)
             mode, planning = parent.mode, parent.is_planning
-        limits = said.limits
-        kept = AgentTerms(
-            mode, planning, True, isolation, runner, limits.steps, limits.tokens, limits.seconds, said.output
+        limits = limits_of.limits
+        terms = AgentTerms(
+            mode,
+            planning,
+            True,
+            isolation,
+            runner,
+            limits.steps,
+            limits.tokens,
+            limits.seconds,
+            limits_of.output,
         )
-        return Subagent(parent.host, parent, row, life, said.output, self.crew.changed), kept
+        return Subagent(parent, row, worker, limits_of.output, self.pool.changed), terms
 
     def _elsewhere(
         self, path: str, role: Role, name: str, quota: Quota | None, isolation: Isolation
@@ -207,15 +217,15 @@ class AgentOpener:
             )
         if isolation != "none":
             raise CockpitError(f"the runner {name} has no worktree", "open the agent without isolation")
-        runner = parent.host.catalog.get(Runner, name)
+        runner = parent.services.catalog.get(Runner, name)
         if runner is None:
             raise CockpitError(f"there is no runner called {name}", "leave `runner` out to run it in process")
-        found = runner
+        target = runner
 
         async def start(task: str) -> AgentHandle:
-            # What is handed out of the process is only what would be left here.
+            # The runner gets no more rights and budget than an agent in this process would have.
             shown = create_child(parent, path, role, quota=quota)
-            given = AgentTask(
+            agent_task = AgentTask(
                 path,
                 shown.role or role,
                 task,
@@ -224,7 +234,7 @@ class AgentOpener:
                 shown.budget.left(),
                 parent.budget.limits.stop_file,
             )
-            return await found.start(given, build_context(parent))
+            return await target.start(agent_task, build_context(parent))
 
         return RunnerWorker(
             start, parent.budget.child(subagent_limits(parent, role, quota, parent.window()).limits)
@@ -252,13 +262,13 @@ class SubagentRecord:
 
 @dataclass(slots=True)
 class SubagentRecords:
-    """The subagents of a transcript, and which messages tell the main agent of their ends."""
+    """The subagents of a transcript, and the messages that reported their ends."""
 
     known: dict[str, SubagentRecord] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     def see(self, envelope: Envelope) -> None:
-        """Fold one envelope in."""
+        """Fold one envelope."""
         event = envelope.event
         if isinstance(event, AgentChanged):
             before = self.known.get(event.agent.id)
@@ -268,97 +278,97 @@ class SubagentRecords:
             self.notes.append(event.id)
 
 
-def restore_subagents(crew: SubagentPool, past: SubagentRecords, takes_up: bool) -> None:
-    """Put them back, parents before children. Each that goes on says so, and so does each that cannot."""
-    host = crew.main.host
+def restore_subagents(pool: SubagentPool, past: SubagentRecords, takes_up: bool) -> None:
+    """Restore them, parents before children, and report each that continues or cannot."""
+    services = pool.main.services
     for path in sorted(past.known, key=lambda one: one.count("/")):
         known = past.known[path]
         if known.row.phase not in LIVE_PHASES:
-            member = _ended_subagent(crew, known)
-            crew.keep(member)
+            member = _ended_subagent(pool, known)
+            pool.keep(member)
             if (
                 known.row.background
                 and known.row.phase != "cancelled"
                 and not _was_reported(past.notes, path)
             ):
-                crew.notes.add(member)
+                pool.notices.add(member)
             continue
         if not takes_up and known.row.background:
-            # Whoever opened the session only looks; the next one takes it up.
+            # The session was opened only to look at it; it continues the next time.
             shown = replace(known.row, phase="cancelled", doing="", report=ENDED_WITH_COCKPIT)
-            crew.keep(_ended_subagent(crew, SubagentRecord(shown, known.terms)))
+            pool.keep(_ended_subagent(pool, SubagentRecord(shown, known.terms)))
             continue
         try:
-            _requeue(crew, known)
+            _requeue(pool, known)
         except CockpitError as error:
             row = replace(known.row, phase="cancelled", doing="", report=f"{ENDED_WITH_COCKPIT}; {error}")
-            crew.keep(_ended_subagent(crew, SubagentRecord(row, known.terms)))
-            host.log.emit(AgentChanged(row), path)
+            pool.keep(_ended_subagent(pool, SubagentRecord(row, known.terms)))
+            services.log.emit(AgentChanged(row), path)
             if known.row.background:
-                host.log.emit(Warned(f"{path} is not taken up: {error}", "give its task again"))
-    if crew.members:
-        crew.panel.draw()
+                services.log.emit(Warned(f"{path} does not continue: {error}", "give its task again"))
+    if pool.members:
+        pool.panel.draw()
 
 
 def _was_reported(notes: Iterable[str], path: str) -> bool:
-    return any(is_notice_of(path, one) for one in notes)
+    return any(is_notice_of(path, note) for note in notes)
 
 
-def _ended_subagent(crew: SubagentPool, known: SubagentRecord) -> Subagent:
+def _ended_subagent(pool: SubagentPool, known: SubagentRecord) -> Subagent:
     output = known.terms.output if known.terms is not None and known.terms.output else DEFAULT_OUTPUT
-    parent = _parent_agent(crew, known.row.id)
-    member = Subagent(crew.main.host, parent, known.row, None, output, crew.changed)
-    member.reviving = lambda: _revive_worker(crew, known)
+    parent = _parent_agent(pool, known.row.id)
+    member = Subagent(parent, known.row, None, output, pool.changed)
+    member.reviving = lambda: _revive_worker(pool, known)
     return member
 
 
-def _requeue(crew: SubagentPool, known: SubagentRecord) -> None:
-    """Raises `CockpitError` where it cannot go on."""
+def _requeue(pool: SubagentPool, known: SubagentRecord) -> None:
+    """Queue an unfinished subagent again. Raises `CockpitError` when it cannot continue."""
     if not known.row.background:
-        raise CockpitError("who waited for it has ended too", "give its task again")
-    life = _revive_worker(crew, known)
+        raise CockpitError("the agent that waited for it has ended too", "give its task again")
+    worker = _revive_worker(pool, known)
     row = replace(known.row, phase="queued", recovered=True, doing="", started=0.0)
     output = known.terms.output if known.terms is not None and known.terms.output else DEFAULT_OUTPUT
-    member = Subagent(crew.main.host, _parent_agent(crew, row.id), row, life, output, crew.changed)
-    if has_begun(life.agent):
+    member = Subagent(_parent_agent(pool, row.id), row, worker, output, pool.changed)
+    if has_begun(worker.agent):
         member.takes_up()
-    crew.main.host.log.emit(Warned(f"the subagent {row.id} was at work when cockpit ended; it goes on"))
-    crew.enlist(member, None)
+    pool.main.services.log.emit(Warned(f"the subagent {row.id} was running when cockpit ended; it continues"))
+    pool.enlist(member, None)
 
 
-def _parent_agent(crew: SubagentPool, path: str) -> Agent:
-    """Its opener; one of a session before that is not revived is spoken for by the main agent."""
-    above = crew.members.get(path.rpartition("/")[0])
-    return above.agent or crew.main if above is not None else crew.main
+def _parent_agent(pool: SubagentPool, path: str) -> Agent:
+    """Its opener, or the main agent when the opener was not revived."""
+    above = pool.members.get(path.rpartition("/")[0])
+    return above.agent or pool.main if above is not None else pool.main
 
 
-def _revive_worker(crew: SubagentPool, known: SubagentRecord) -> InProcessWorker:
+def _revive_worker(pool: SubagentPool, known: SubagentRecord) -> InProcessWorker:
     """The agent as it was opened, with its conversation. Raises `CockpitError`."""
     row, terms = known.row, known.terms
     if terms is None or not terms.by_name:
         raise CockpitError("its role was made for that one task", "give its task again")
     if terms.runner not in ("", IN_PROCESS_RUNNER):
         raise CockpitError(f"its runner {terms.runner} ended with cockpit", "give its task again")
-    parent = _parent_agent(crew, row.id)
+    parent = _parent_agent(pool, row.id)
     above = row.id.rpartition("/")[0]
-    if above != "main" and parent is crew.main:
-        # Its rights were bounded by an agent that is no more: nobody could say by how much.
-        raise CockpitError(f"{above}, which opened it, is no more", "give its task again")
+    if above != "main" and parent is pool.main:
+        # The agent that bounded its rights is gone, so its rights are unknown.
+        raise CockpitError(f"{above}, which opened it, is gone", "give its task again")
     agent = create_child(
         parent,
         row.id,
-        find_role(crew.main.host.catalog, row.role),
+        find_role(pool.main.services.catalog, row.role),
         background=row.background,
         quota=Quota(terms.steps, terms.tokens, terms.seconds, terms.output),
-        budget=crew.fresh(),
+        budget=pool.fresh(),
         mode=terms.mode,
         planning=terms.planning,
     )
-    agent.agents = AgentOpener(agent, crew)
+    agent.agents = AgentOpener(agent, pool)
     agent.history = ConversationHistory(row.id)
-    for envelope in crew.main.host.log.durable():
+    for envelope in pool.main.services.log.durable():
         agent.history.see(envelope)
-    return InProcessWorker(agent, parent, terms.isolation == "worktree", crew.fresh)
+    return InProcessWorker(agent, parent, terms.isolation == "worktree", pool.fresh)
 
 
 ROLE_MENTION = re.compile(r"\s*@([A-Za-z0-9][\w.:-]*)(?=\s|$)")
@@ -366,13 +376,13 @@ ROLE_MENTION = re.compile(r"\s*@([A-Za-z0-9][\w.:-]*)(?=\s|$)")
 
 @dataclass(frozen=True, slots=True)
 class RolePrompt:
-    """The role that is spoken to, and what it is told."""
+    """A task the user gives to a role."""
 
     role: Role
     task: str
 
-    async def work(self, turn: TurnProgress) -> TurnFinished:
-        """The turn: the subagent's report is its answer."""
+    async def run(self, turn: TurnProgress) -> TurnFinished:
+        """Run the turn: the subagent's report is the answer."""
         agent = turn.agent
         try:
             handle = await agent.agents.open(self.role.name, self.task)
@@ -380,16 +390,16 @@ class RolePrompt:
         except CockpitError as error:
             return turn.finished("error", message=str(error))
         answer = AssistantMessage(report.text, model=handle.id)
-        agent.host.log.emit(MessageFinished(agent.host.new_id(), answer), agent.path)
+        agent.services.log.emit(MessageFinished(new_id(), answer), agent.path)
         turn.usage += report.usage
         is_error = report.stop_reason == "error"
-        said = report.text.partition("\n")[0] if is_error else ""
-        return turn.finished(report.stop_reason, message=said)
+        message = report.text.partition("\n")[0] if is_error else ""
+        return turn.finished(report.stop_reason, message=message)
 
 
 def parse_role_prompt(roles: tuple[Role, ...], content: tuple[Block, ...]) -> RolePrompt | None:
-    """Whom `content` speaks to with its first word; None for the main agent. Only a role's very name (or one
-    of its aliases) counts: `@src/review.py` is a file."""
+    """The role that the first word of `content` addresses, or None. Only an exact name or alias of a role
+    counts: `@src/review.py` is a file."""
     first = content[0] if content else None
     found = ROLE_MENTION.match(first.text) if isinstance(first, Text) else None
     if first is None or found is None or not isinstance(first, Text):

@@ -1,12 +1,7 @@
-"""How an opener hears of the end of what it opened in the background: once, at its next step.
+"""The subagents of one session: a queue, a limit on how many run at once, and the end of each.
 
-How the subagents stand, as rows of the panel `agents`: a phase at once, progress at most four times a
-second, however many there are.
-
-The subagents of one session: a queue, as many at once as settings allow, and an end for each.
-
-Emits what each becomes (`AgentChanged`, kept) and how they stand (the panel `agents`, at most four times a
-second). Knows no role and no right.
+Emits each phase (`AgentChanged`, durable) and the panel `agents`, at most four times a second. Openers are
+told at their next step how background subagents ended.
 """
 
 import asyncio
@@ -18,7 +13,7 @@ from cockpit.core.agent.agent import Agent
 from cockpit.core.agent.turn_limits import Budget
 from cockpit.core.subagents.child_agent import max_concurrent
 from cockpit.core.subagents.subagent import LIVE_PHASES, Subagent
-from cockpit.core.transcript.log import SessionLog
+from cockpit.core.transcript.log import SessionLog, new_id
 from cockpit.errors import CockpitError
 from cockpit.protocol.events import Envelope, PanelChanged
 from cockpit.protocol.rows import AgentChanged, AgentTerms, PanelRow
@@ -27,7 +22,7 @@ MAX_NOTICE_LENGTH = 2_000
 
 
 class EndNotices:
-    """What `members` have to tell. `begin` begins a turn of the main agent."""
+    """Tells openers how background subagents ended. `begin` starts a turn of the main agent."""
 
     def __init__(self, main: Agent, members: Mapping[str, Subagent], begin: Callable[[str], None]) -> None:
         self._main = main
@@ -36,12 +31,12 @@ class EndNotices:
         self.closed = False
 
     def ended(self, member: Subagent) -> None:
-        """A member is over: who does not wait for it is told."""
+        """A subagent ended: tell an opener that does not wait for it."""
         if self.closed or not member.row.background or member.row.phase == "cancelled":
             return
         self.add(member)
-        # While a turn runs it is heard there; what comes too late for it is looked at when it has settled.
-        if not self._main.host.log.turn:
+        # A running turn reads it; what comes too late is handled when the turn has settled.
+        if not self._main.services.log.turn:
             self.wake()
 
     def add(self, member: Subagent) -> None:
@@ -57,25 +52,25 @@ class EndNotices:
             f"{member.row.phase}. It reports (agents(action='result', id='{member.id}') has all of it):]\n"
             f"{words}"
         )
-        self._listener(member).notes.append((f"{_notice_prefix(member.id)}{self._main.host.new_id()}", text))
+        self._listener(member).notes.append((f"{_notice_prefix(member.id)}{new_id()}", text))
 
     def forget(self, member: Subagent) -> None:
-        """Its opener has read its report and is not told of it again."""
+        """Its opener has read the report and is not told again."""
         opener = self._listener(member)
-        kept = [note for note in opener.notes if not note[0].startswith(_notice_prefix(member.id))]
-        opener.notes = deque(kept)
+        notes = [note for note in opener.notes if not note[0].startswith(_notice_prefix(member.id))]
+        opener.notes = deque(notes)
 
     def wake(self) -> None:
-        """No turn runs: what was not heard in one may begin the next, where settings want that."""
-        host = self._main.host
-        if self.closed or not self._main.notes or host.settings.text("agents.follow_up") != "idle":
+        """No turn runs: notices nobody has read start one, if settings want that."""
+        services = self._main.services
+        if self.closed or not self._main.notes or services.settings.text("agents.follow_up") != "idle":
             return
         text = "\n\n".join(text for _, text in self._main.notes)
         self._main.notes.clear()
         self._begin(text)
 
     def _listener(self, member: Subagent) -> Agent:
-        """Who hears of its end: its opener, or the nearest above that is still there."""
+        """Who is told of its end: its opener, or the nearest agent above that still runs."""
         opener = self._members.get(member.parent.path)
         while opener is not None and opener.is_over:
             member = opener
@@ -84,12 +79,12 @@ class EndNotices:
 
 
 def _notice_prefix(id: str) -> str:
-    """How the messages begin that tell of the end of `id`, so that a resumed session knows them."""
+    """How the ids of messages about the end of `id` start, so that a resumed session recognises them."""
     return f"agent:{id}:"
 
 
 def is_notice_of(id: str, message: str) -> bool:
-    """Whether `message` is the id of one that told of the end of `id`."""
+    """Whether `message` is the id of a message about the end of `id`."""
     return message.startswith(_notice_prefix(id))
 
 
@@ -99,7 +94,7 @@ MAX_ENDED_ROWS = 50
 
 
 class AgentsPanel:
-    """Draws `members`: those that live, and the last that ended."""
+    """Draws the running subagents and those that ended last."""
 
     def __init__(self, log: SessionLog, members: Mapping[str, Subagent]) -> None:
         self._log = log
@@ -108,20 +103,22 @@ class AgentsPanel:
         self._closed = False
 
     def soon(self) -> None:
-        """Something has moved a little."""
+        """Draw in a moment."""
         if self._drawing is None and not self._closed:
             self._drawing = asyncio.get_running_loop().call_later(DRAW_SECONDS, self.draw)
 
     def draw(self) -> None:
-        """Show them now."""
+        """Draw now."""
         self._cancel()
         if self._closed:
             return
         members = tuple(self._members.values())
-        over = [one for one in members if one.row.phase not in LIVE_PHASES][-MAX_ENDED_ROWS:]
-        shown = {one.id for one in (*over, *(one for one in members if one.row.phase in LIVE_PHASES))}
+        over = [member for member in members if member.row.phase not in LIVE_PHASES][-MAX_ENDED_ROWS:]
+        shown = {
+            one.id for one in (*over, *(member for member in members if member.row.phase in LIVE_PHASES))
+        }
         self._log.emit(
-            PanelChanged(AGENTS_PANEL, tuple(_panel_row(one) for one in members if one.id in shown))
+            PanelChanged(AGENTS_PANEL, tuple(_panel_row(member) for member in members if member.id in shown))
         )
 
     def close(self) -> None:
@@ -141,23 +138,26 @@ def _panel_row(member: Subagent) -> PanelRow:
 
 
 class SubagentPool:
-    """Every subagent of the session, those of sessions before too. `fresh` makes a budget for what begins
-    outside of a turn; `wake` begins a turn of the main agent with a text, where settings want that."""
+    """Every subagent of the session, those of earlier runs included.
+
+    `fresh` makes a budget for what begins outside of a turn; `wake` starts a turn of the main agent with a
+    text.
+    """
 
     def __init__(self, main: Agent, fresh: Callable[[], Budget], wake: Callable[[str], None]) -> None:
         self.main = main
         self.fresh = fresh
         self.members: dict[str, Subagent] = {}
         self._queue: deque[Subagent] = deque()
-        self.notes = EndNotices(main, self.members, wake)
-        self.panel = AgentsPanel(main.host.log, self.members)
+        self.notices = EndNotices(main, self.members, wake)
+        self.panel = AgentsPanel(main.services.log, self.members)
         self._closed = False
 
     def all(self) -> tuple[Subagent, ...]:
         return tuple(self.members.values())
 
     def find(self, id: str) -> Subagent:
-        """The one of that path, or of a part of it that names one. Raises `CockpitError`."""
+        """Find a subagent by its path or a unique part of it. Raises `CockpitError`."""
         if (member := self.members.get(id)) is not None:
             return member
         ended = [one for path, one in self.members.items() if id and path.endswith(f"/{id}")]
@@ -169,7 +169,7 @@ class SubagentPool:
         raise CockpitError(what, f"agents: {names}")
 
     def free_id(self, parent: str, name: str, numbered: bool) -> str:
-        """A path below `parent` that nobody has."""
+        """An unused path below `parent`."""
         number = 1 + sum(path.rpartition("/")[0] == parent for path in self.members)
         if not numbered and f"{parent}/{name}" not in self.members:
             return f"{parent}/{name}"
@@ -178,18 +178,18 @@ class SubagentPool:
         return f"{parent}/{name}-{number}"
 
     def enlist(self, member: Subagent, terms: AgentTerms | None) -> None:
-        """Take one in: it begins at once, or waits for its turn."""
+        """Add a subagent: it begins at once, or waits for its turn."""
         self.members[member.id] = member
         self._queue.append(member)
         self._tell(member, terms)
         self._start_next()
 
     def keep(self, member: Subagent) -> None:
-        """One of a session before that has ended."""
+        """Add a subagent of an earlier run that has ended."""
         self.members[member.id] = member
 
-    async def say(self, id: str, text: str) -> None:
-        """Say `text` to one; who has ended goes on with it."""
+    async def send(self, id: str, text: str) -> None:
+        """Send `text` to a subagent; one that has ended continues with it."""
         member = self.find(id)
         if not await member.say(text):
             self._queue.append(member)
@@ -197,25 +197,28 @@ class SubagentPool:
             self._start_next()
 
     async def cancel(self, id: str, at_once: bool = False) -> None:
-        """End one, and those below it."""
-        await self._end([one for one in self.all() if one.id == id or one.id.startswith(f"{id}/")], at_once)
+        """Cancel a subagent and those below it."""
+        await self._end(
+            [subagent for subagent in self.all() if subagent.id == id or subagent.id.startswith(f"{id}/")],
+            at_once,
+        )
 
     async def cancel_all(self, at_once: bool = False) -> None:
         await self._end(list(self.all()), at_once)
 
     async def close(self) -> None:
-        """End all for good; nothing is told any more of who would begin next."""
-        self._closed = self.notes.closed = True
+        """Cancel all; nothing starts any more."""
+        self._closed = self.notices.closed = True
         self._queue.clear()
         await self._end(list(self.all()), at_once=True)
         self.panel.close()
 
     def living(self) -> tuple[Subagent, ...]:
-        return tuple(one for one in self.all() if not one.is_over)
+        return tuple(subagent for subagent in self.all() if not subagent.is_over)
 
-    async def one_ends(self) -> None:
-        """Until one of those in the background has ended; at once where there is none."""
-        waits = [asyncio.create_task(one.wait()) for one in self.living()]
+    async def wait_for_any(self) -> None:
+        """Wait until a subagent has ended; return at once when none runs."""
+        waits = [asyncio.create_task(subagent.wait()) for subagent in self.living()]
         try:
             if waits:
                 await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
@@ -225,32 +228,32 @@ class SubagentPool:
             await asyncio.gather(*waits, return_exceptions=True)
 
     def agents(self) -> tuple[Agent, ...]:
-        """Those that live in this process, ended ones too: they may be told more."""
-        return tuple(one.agent for one in self.all() if one.agent is not None)
+        """The agents that live in this process, ended ones included: they may get more tasks."""
+        return tuple(subagent.agent for subagent in self.all() if subagent.agent is not None)
 
     def changed(self, member: Subagent, is_phase: bool) -> None:
-        """A member is at something else, or (`is_phase`) has begun or ended."""
+        """A subagent made progress, or (`is_phase`) began or ended."""
         if not is_phase:
             self.panel.soon()
             return
         if member.is_over:
             with contextlib.suppress(ValueError):
                 self._queue.remove(member)
-            self.notes.ended(member)
+            self.notices.ended(member)
         self._tell(member)
         if member.is_over:
             self._start_next()
 
     def see(self, envelope: Envelope) -> None:
-        """Hand an event to the one it is of."""
+        """Pass an event to the subagent it belongs to."""
         member = self.members.get(envelope.agent)
         if member is not None:
             member.see(envelope)
 
     @contextlib.contextmanager
     def waited_for(self, member: Subagent) -> Iterator[None]:
-        """While its opener waits for it the opener takes no place: else agents that open agents would wait
-        for each other for ever."""
+        """While its opener waits, the opener does not count as running; otherwise agents that open agents
+        would wait for each other forever."""
         member.foreground += 1
         self._start_next()
         try:
@@ -259,19 +262,21 @@ class SubagentPool:
             member.foreground -= 1
 
     async def _end(self, members: list[Subagent], at_once: bool) -> None:
-        ends = (one.cancel(at_once) for one in members if not one.is_over)
+        ends = (member.cancel(at_once) for member in members if not member.is_over)
         await asyncio.gather(*ends)
 
     def _start_next(self) -> None:
-        most = max_concurrent(self.main.host.settings)
+        most = max_concurrent(self.main.services.settings)
         while self._queue and not self._closed and self._running() < most:
             self._queue.popleft().begin()
 
     def _running(self) -> int:
-        waiting = {one.parent.path for one in self.all() if one.foreground and not one.is_over}
-        return sum(one.row.phase == "running" and one.id not in waiting for one in self.all())
+        waiting = {
+            subagent.parent.path for subagent in self.all() if subagent.foreground and not subagent.is_over
+        }
+        return sum(subagent.row.phase == "running" and subagent.id not in waiting for subagent in self.all())
 
     def _tell(self, member: Subagent, terms: AgentTerms | None = None) -> None:
-        """A phase is kept, and shown at once."""
-        self.main.host.log.emit(AgentChanged(member.row, terms), member.id, member.row.call)
+        """Emit a phase and draw it."""
+        self.main.services.log.emit(AgentChanged(member.row, terms), member.id, member.row.call)
         self.panel.draw()

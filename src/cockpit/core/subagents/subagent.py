@@ -1,6 +1,5 @@
-"""How one subagent does its task: in this process, or by a runner that a plugin brings.
-
-One subagent of a session: where it stands, from its opening to its end, and on when somebody says more.
+"""One subagent: its life cycle from queue to report, and the worker that does its tasks, in this process or
+through a plugin's runner.
 """
 
 import asyncio
@@ -10,10 +9,11 @@ from dataclasses import replace
 from typing import Protocol
 
 from cockpit.core.agent import worktrees
-from cockpit.core.agent.agent import Agent, Host
+from cockpit.core.agent.agent import Agent
 from cockpit.core.agent.plugin_context import end_jobs
 from cockpit.core.agent.turn_limits import Budget
 from cockpit.core.subagents.child_agent import first_message
+from cockpit.core.transcript.log import new_id
 from cockpit.core.turn.turn import begin_turn, run_steps, run_turn
 from cockpit.errors import CockpitError
 from cockpit.plugin.agents import AgentHandle, AgentPhase, AgentRow, Report
@@ -32,7 +32,7 @@ from cockpit.protocol.events import (
 from cockpit.protocol.messages import AssistantMessage, StopReason, Usage, UserMessage
 from cockpit.protocol.safe_text import single_line
 
-# Over its own time limit, so that the turn ends at a step where it can.
+# Beyond its own time limit, so that the turn can end at a step.
 GRACE_SECONDS = 2.0
 RESUMED_NOTE = (
     "[cockpit ended while you were at it and has begun again. Go on with your task. What is marked as "
@@ -48,32 +48,32 @@ STOP_TEXTS: dict[StopReason, str] = {
 
 
 class SubagentWorker(Protocol):
-    """Doing tasks, one after the other."""
+    """Does tasks, one after another."""
 
     async def run(self, text: str | None) -> Report:
-        """Do what `text` says, or (None) go on with what a restart broke off."""
+        """Do what `text` says, or (None) continue what a restart interrupted."""
         ...
 
     async def tell(self, id: str, text: str) -> None:
-        """Say something while it runs."""
+        """Send a message while it runs."""
         ...
 
     def stop(self) -> None:
-        """End where that is clean."""
+        """End at the next clean point."""
         ...
 
     async def settle(self, report: str) -> tuple[str, str]:
-        """After its end: what its opener is told of what it leaves behind, and the branch that it is on."""
+        """After its end: a note for its opener on its worktree, and the branch of that."""
         ...
 
     def left_over(self) -> str:
-        """What was said too late to be heard."""
+        """Messages that arrived too late to be read."""
         ...
 
 
 class InProcessWorker:
-    """A turn of an agent on this loop. `isolates` gives it a worktree first; `fresh` is the budget of what
-    it is told after its task."""
+    """Runs turns of an agent on this loop. `isolates` gives it a worktree first; `fresh` makes the budget for
+    what it is told after its task."""
 
     def __init__(self, agent: Agent, parent: Agent, isolates: bool, fresh: Callable[[], Budget]) -> None:
         self.agent = agent
@@ -89,8 +89,8 @@ class InProcessWorker:
             agent.budget = self._fresh().child(agent.budget.limits)
         agent.budget.started = time.monotonic()
         self._runs += 1
-        if self._isolates and (agent.standing is None or agent.standing is self._parent.standing):
-            agent.standing = await worktrees.isolate_subagent(self._parent, agent.path)
+        if self._isolates and (agent.folder.tree is None or agent.folder is self._parent.folder):
+            agent.folder = await worktrees.isolate_subagent(self._parent, agent.path)
         heard = len(agent.history.entries)
         if text is None:
             ended = await self._timed(_resume_turn(agent))
@@ -108,13 +108,14 @@ class InProcessWorker:
 
     async def settle(self, report: str) -> tuple[str, str]:
         agent = self.agent
-        if not self._isolates or agent.standing is None or agent.standing is self._parent.standing:
+        folder = agent.folder
+        if not self._isolates or folder.tree is None or folder is self._parent.folder:
             return "", ""
         found = await worktrees.settle_worktree(agent, report)
         if found is None:
-            return "", agent.standing.branch
+            return "", folder.branch
         if not found.kept:
-            agent.standing = self._parent.standing
+            agent.folder = self._parent.folder
         return worktrees.describe_settled(found), found.branch if found.kept else ""
 
     def left_over(self) -> str:
@@ -125,20 +126,20 @@ class InProcessWorker:
         return "\n\n".join(texts)
 
     async def _timed(self, turn: Coroutine[None, None, TurnFinished]) -> TurnFinished:
-        """The turn within its time, also when its model or a tool hangs."""
+        """Run the turn within its time limit, also when its model or a tool hangs."""
         left = self.agent.budget.seconds_left()
         try:
             async with asyncio.timeout(None if left is None else left + GRACE_SECONDS):
                 return await turn
         except TimeoutError:
             seconds = self.agent.budget.limits.seconds
-            said = f"the limit of {seconds:g} s is reached" if seconds else "the time of its turn is over"
-            return TurnFinished("max_turn_requests", Usage(), left or 0.0, "seconds", message=said)
+            message = f"the limit of {seconds:g} s is reached" if seconds else "the time of its turn is over"
+            return TurnFinished("max_turn_requests", Usage(), left or 0.0, "seconds", message=message)
 
 
 class RunnerWorker:
-    """An agent that a runner holds. `start` begins a task and gives its handle; of `budget` it has the
-    time, which is kept here too."""
+    """A subagent that a plugin's runner holds. `start` begins a task and returns its handle; the time limit
+    of `budget` is enforced here too."""
 
     def __init__(self, start: Callable[[str], Coroutine[None, None, AgentHandle]], budget: Budget) -> None:
         self._start = start
@@ -159,18 +160,20 @@ class RunnerWorker:
                 return await self._handle.wait()
         except TimeoutError as error:
             await self._handle.cancel()
-            raise CockpitError(f"its time is over: {self._budget.limits.seconds or left:g} s") from error
+            raise CockpitError(
+                f"its time limit is reached: {self._budget.limits.seconds or left:g} s"
+            ) from error
         except asyncio.CancelledError:
             await self._handle.cancel()
             raise
 
     async def tell(self, id: str, text: str) -> None:
         if self._handle is None:
-            raise CockpitError("it has not begun yet", "say it when it runs")
+            raise CockpitError("it has not begun yet", "send it when it runs")
         await self._handle.send(text)
 
     def stop(self) -> None:
-        """Whether it can end cleanly is its runner's part, which is asked when the wait is cancelled."""
+        """Do nothing: its runner is asked when the wait is cancelled."""
 
     async def settle(self, report: str) -> tuple[str, str]:
         return "", ""
@@ -180,10 +183,10 @@ class RunnerWorker:
 
 
 async def _resume_turn(agent: Agent) -> TurnFinished:
-    """The rest of a turn that ended with the process, or all of one that had not begun."""
-    log = agent.host.log
+    """Finish a turn that ended with the process, or run one that had not begun."""
+    log = agent.services.log
     turn = begin_turn(agent)
-    log.emit(MessageFinished(agent.host.new_id(), UserMessage((Text(RESUMED_NOTE),))), agent.path)
+    log.emit(MessageFinished(new_id(), UserMessage((Text(RESUMED_NOTE),))), agent.path)
     try:
         ended = await run_steps(turn)
     except BaseException as error:
@@ -195,9 +198,11 @@ async def _resume_turn(agent: Agent) -> TurnFinished:
 
 
 def has_begun(agent: Agent) -> bool:
-    """Whether its conversation has its task."""
+    """Whether its conversation contains its task."""
     return any(
-        isinstance(one.event, TurnStarted) for one in agent.host.log.durable() if one.agent == agent.path
+        isinstance(envelope.event, TurnStarted)
+        for envelope in agent.services.log.durable()
+        if envelope.agent == agent.path
     )
 
 
@@ -220,7 +225,7 @@ def _build_report(agent: Agent, ended: TurnFinished, heard: int) -> Report:
 
 
 def report_text(reason: StopReason, message: str, words: str) -> str:
-    """A report's text: an end that is not its own stands above its last words."""
+    """The text of a report; an end other than its own is stated above its last text."""
     if reason == "end_turn":
         return words or "(it ended without a word)"
     head = f"[{STOP_TEXTS[reason]}{': ' if message else ''}{message}]"
@@ -235,22 +240,20 @@ END_PHASES: dict[StopReason, AgentPhase] = {"cancelled": "cancelled", "error": "
 
 
 class Subagent:
-    """A subagent. `life` is None for one of a session before, until somebody says something to it
-    (`reviving` makes it then); `output` are the characters of its report that its opener reads."""
+    """A subagent. `worker` is None for one of an earlier run until it gets a message, when `reviving` makes
+    it. `output` is the number of characters of its report that its opener reads."""
 
     def __init__(
         self,
-        host: Host,
         parent: Agent,
         row: AgentRow,
-        life: SubagentWorker | None,
+        worker: SubagentWorker | None,
         output: int,
         changed: Callable[["Subagent", bool], None],
     ) -> None:
-        self.host = host
         self.parent = parent
         self.row = row
-        self.life = life
+        self.worker = worker
         self.report: Report | None = None
         self.ended_at = 0
         self.foreground = 0
@@ -270,57 +273,57 @@ class Subagent:
 
     @property
     def agent(self) -> Agent | None:
-        """Its agent, where it lives in this process."""
-        return self.life.agent if isinstance(self.life, InProcessWorker) else None
+        """Its agent, when it lives in this process."""
+        return self.worker.agent if isinstance(self.worker, InProcessWorker) else None
 
     @property
     def is_over(self) -> bool:
         return self._over.is_set()
 
     def begin(self) -> None:
-        """Out of the queue."""
+        """Start it."""
         self.row = replace(self.row, phase="running", started=time.time(), doing="begins")
         self._task = asyncio.create_task(self._live(), name=self.id)
         self._changed(self, True)
 
     def takes_up(self) -> None:
-        """It goes on where a restart broke it off, instead of beginning with its task."""
+        """Continue where a restart interrupted it."""
         self._said = None
 
     async def say(self, text: str) -> bool:
-        """Whether it hears `text` as it is; one that has ended must be queued again. Raises `CockpitError`
-        for one of a session before that cannot go on."""
-        if self.life is None and self.reviving is not None:
-            self.life = self.reviving()
-        if self.is_over or self.life is None:
+        """Send `text` and return True; False when it has ended and must be queued again. Raises
+        `CockpitError` for one of an earlier run that cannot continue."""
+        if self.worker is None and self.reviving is not None:
+            self.worker = self.reviving()
+        if self.is_over or self.worker is None:
             self._said = text
             self._over.clear()
             self.report = None
             self.row = replace(self.row, phase="queued", background=True, report="", doing="")
             return False
-        await self.life.tell(self.host.new_id(), text)
+        await self.worker.tell(new_id(), text)
         return True
 
     async def wait(self, seconds: float | None = None) -> Report:
-        """Its report. Raises TimeoutError."""
+        """Wait for its report. Raises TimeoutError."""
         async with asyncio.timeout(seconds):
             await self._over.wait()
         return self.result()
 
     def result(self) -> Report:
-        """Its report, also one of a session before. Raises `CockpitError` while it is at it."""
+        """Its report, also of an earlier run. Raises `CockpitError` while it runs."""
         if self.report is not None:
             return self.report
         if not self.is_over:
             raise CockpitError(f"{self.id} is {self.row.phase}", "wait for it, or look at its transcript")
         words = next(
             (
-                one.event.message.text
-                for one in reversed(self.host.log.durable())
-                if one.agent == self.id
-                and isinstance(one.event, MessageFinished)
-                and isinstance(one.event.message, AssistantMessage)
-                and one.event.message.text
+                envelope.event.message.text
+                for envelope in reversed(self.parent.services.log.durable())
+                if envelope.agent == self.id
+                and isinstance(envelope.event, MessageFinished)
+                and isinstance(envelope.event.message, AssistantMessage)
+                and envelope.event.message.text
             ),
             self.row.report,
         )
@@ -329,16 +332,15 @@ class Subagent:
         return self.report
 
     async def cancel(self, at_once: bool = False) -> None:
-        """End it: a queued one now, a running one where that is clean, by force after 2 s. `at_once` does
-        not wait for that."""
+        """End it: at once when queued, else at a clean point, by force after 2 s or with `at_once`."""
         if self.is_over:
             return
         if self._task is None or self.row.phase == "queued":
             self._end(self._broken("cancelled", "it had not begun"))
             return
         self.row = replace(self.row, doing="is stopped")
-        if self.life is not None:
-            self.life.stop()
+        if self.worker is not None:
+            self.worker.stop()
         if at_once or not await self._ends():
             # A task that is cancelled before its first step would leave no trace.
             await asyncio.sleep(0)
@@ -349,7 +351,7 @@ class Subagent:
             await end_jobs(self.agent)
 
     def see(self, envelope: Envelope) -> None:
-        """Take one of its own events in."""
+        """Fold one of its events into its row."""
         agent = self.agent
         if agent is not None:
             agent.history.see(envelope)
@@ -373,7 +375,11 @@ class Subagent:
 
     def transcript(self, cursor: int = 0) -> tuple[tuple[Event, ...], int]:
         """Its durable events after `cursor`, and the next cursor: the `seq` of the last one."""
-        found = [one for one in self.host.log.durable() if one.agent == self.id and one.seq > cursor]
+        found = [
+            envelope
+            for envelope in self.parent.services.log.durable()
+            if envelope.agent == self.id and envelope.seq > cursor
+        ]
         return tuple(one.event for one in found), found[-1].seq if found else cursor
 
     async def _ends(self) -> bool:
@@ -385,28 +391,28 @@ class Subagent:
         return True
 
     async def _live(self) -> None:
-        """Its runs, until nothing more was said to it. Whatever happens, it ends, and its opener is told."""
+        """Run until no message is left. It always ends with a report for its opener."""
         try:
             report = await self._run()
         except asyncio.CancelledError:
             report = self._broken("cancelled", "")
-        # A failed child is a report: nothing of it is raised into its parent's turn.
+        # The failure of a subagent is a report; nothing is raised into its parent's turn.
         except (Exception, SystemExit) as error:
             text = str(error) if isinstance(error, CockpitError) else f"{type(error).__name__}: {error}"
             report = self._broken("error", text)
         branch = ""
-        if self.life is not None:
-            left, branch = await self.life.settle(self.row.task)
+        if self.worker is not None:
+            left, branch = await self.worker.settle(self.row.task)
             report = replace(report, text=f"{report.text}\n\n{left}" if left else report.text)
         self._end(report, branch)
 
     async def _run(self) -> Report:
-        life, said = self.life, self._said
-        assert life is not None
+        worker, text = self.worker, self._said
+        assert worker is not None
         while True:
-            report = await life.run(said)
+            report = await worker.run(text)
             self._usage += report.usage
-            if not (said := life.left_over()):
+            if not (text := worker.left_over()):
                 return replace(report, usage=self._usage)
 
     def _broken(self, reason: StopReason, message: str) -> Report:
@@ -429,15 +435,15 @@ class Subagent:
             seconds=round(row.seconds + ran, 3),
             branch=branch,
         )
-        self.ended_at = self.host.log.seq
+        self.ended_at = self.parent.services.log.seq
         self._over.set()
         self._changed(self, True)
 
     def _capped(self, text: str) -> str:
-        """What its opener reads of the report; all of it lies under a handle."""
+        """The part of the report its opener reads; the whole is stored under a handle."""
         if len(text) <= self._output:
             return text
-        handle = self.host.results.keep(text)
+        handle = self.parent.services.results.keep(text)
         left = len(text) - self._output
         return (
             f"{text[: self._output].rstrip()}\n"

@@ -1,13 +1,8 @@
-"""The messages of a conversation as a request holds them, grown by one at a time.
+"""The conversation as the model sees it, folded from an agent's durable events.
 
-Every call has exactly one result right behind its answer, in call order; neighbouring messages of
-the person are one. Adding costs the same whatever came before, so that a turn late in a session
-costs what the first one did (bench/turns). Knows no events.
-
-The conversation as the model is told it, folded out of an agent's durable events.
-
-The live session and a resumed one fold the same events, so both tell a model the same. Every tool
-call in `messages()` has exactly one result, whatever happened (property-tested).
+A live session and a resumed one fold the same events, so both send the same messages. In `messages()` every
+tool call has exactly one result right behind its answer, in call order, and neighbouring messages of the user
+are merged (property-tested). Adding a message costs the same however long the conversation is.
 """
 
 from collections.abc import Iterable
@@ -38,7 +33,7 @@ INTERRUPTED_TEXT = "interrupted: cockpit ended before this call had a result; wh
 
 @dataclass(slots=True)
 class RequestMessages:
-    """`messages` as they are sent, and `tokens`, about how many they are."""
+    """`messages` as they are sent, and `tokens`, an estimate of their size."""
 
     messages: list[Message] = field(default_factory=list)
     tokens: int = 0
@@ -53,7 +48,7 @@ class RequestMessages:
         return sent
 
     def add(self, message: Message) -> None:
-        """The next message, in the order of their events."""
+        """Add the next message in the order of events."""
         match message:
             case UserMessage():
                 self._add_words(message)
@@ -65,7 +60,7 @@ class RequestMessages:
                 self._add_result(message)
 
     def _add_words(self, message: UserMessage) -> None:
-        """Dialects want the roles to alternate: what follows a person's message joins it."""
+        """Model APIs want alternating roles: a message behind a user's message is merged into it."""
         last = self.messages[-1] if self.messages else None
         if isinstance(last, UserMessage):
             self._replace(len(self.messages) - 1, UserMessage((*last.content, *message.content)))
@@ -79,7 +74,7 @@ class RequestMessages:
         self._append(result or ToolMessage(call.id, call.name, INTERRUPTED_TEXT, True))
 
     def _add_result(self, result: ToolMessage) -> None:
-        """The first result of a call counts; one whose call is not there waits for it."""
+        """Add the first result of a call; a result whose call has not come yet waits for it."""
         if result.call in self._results:
             return
         self._results[result.call] = result
@@ -110,7 +105,7 @@ def message_text(message: Message) -> str:
 
 
 def estimate_tokens(text: str) -> int:
-    """About how many tokens `text` is: a quarter of its bytes, which errs high for CJK."""
+    """An estimate of the tokens of `text`: a quarter of its bytes, which is too high for CJK."""
     return (len(text.encode("utf-8", "replace")) + 3) // 4
 
 
@@ -120,7 +115,7 @@ HistoryEdit: TypeAlias = tuple[Literal["drop", "pin", "fold", "restore"], tuple[
 
 @dataclass(frozen=True, slots=True)
 class HistoryEntry:
-    """A message and the seq of the event it came from. `state` is what a person did with it."""
+    """A message and the seq of its event. `state` is what the user did with it."""
 
     seq: int
     message: Message
@@ -129,22 +124,22 @@ class HistoryEntry:
 
 @dataclass(slots=True)
 class ConversationHistory:
-    """One agent's messages. `agent` is its path; events of others are not for it."""
+    """The messages of the agent with path `agent`; events of other agents are ignored."""
 
     agent: str = "main"
     entries: list[HistoryEntry] = field(default_factory=list)
     summary: str = ""
     _asked: dict[str, ToolCall] = field(default_factory=dict)
-    # Calls that plugins made for themselves: nothing of them is said here.
+    # Calls that plugins made for their own work are not part of the conversation.
     _inner: set[str] = field(default_factory=set)
     _pruned_before: int = 0
-    # All that was folded in, so that it can be folded again without what was rewound.
+    # Everything that was folded, to fold it again without what was rewound.
     _seen: list[Envelope | HistoryEdit] = field(default_factory=list)
-    # Grown with each entry; None when something before the end is different now.
+    # Grows with each entry; None when something before the end has changed.
     _sent: RequestMessages | None = None
 
     def see(self, envelope: Envelope) -> None:
-        """Fold one envelope in."""
+        """Fold one envelope."""
         if envelope.agent != self.agent:
             return
         self._seen.append(envelope)
@@ -154,7 +149,7 @@ class ConversationHistory:
             self._fold(envelope)
 
     def _fold_again(self) -> None:
-        """Without what was said between the begin of a rewound turn and its rewind."""
+        """Fold everything again, without the events hidden by rewinds."""
         hidden = rewound_ranges(one for one in self._seen if isinstance(one, Envelope))
         self.entries, self.summary, self._pruned_before, self._sent = [], "", 0, None
         self._asked.clear()
@@ -183,7 +178,8 @@ class ConversationHistory:
                 pass
 
     def edit(self, change: Literal["drop", "pin", "fold", "restore"], seqs: Iterable[int]) -> None:
-        """What a person does to messages; the calls and results of a dropped message go with it."""
+        """The user drops, pins, folds or restores messages; calls and results of a dropped message go with
+        it."""
         edited = (change, tuple(seqs))
         self._seen.append(edited)
         self._edit(*edited)
@@ -202,7 +198,7 @@ class ConversationHistory:
         return tuple(self._as_sent().messages)
 
     def tokens(self) -> int:
-        """About how many tokens `messages()` are."""
+        """An estimate of the tokens of `messages()`."""
         return self._as_sent().tokens
 
     def open_calls(self) -> tuple[ToolCall, ...]:
@@ -224,7 +220,7 @@ class ConversationHistory:
         return message
 
     def _add(self, seq: int, message: Message) -> None:
-        # An answer that broke off and was asked for again is not told twice.
+        # An interrupted answer that was requested again is not sent twice.
         if isinstance(message, AssistantMessage) and self.entries:
             last = self.entries[-1].message
             if isinstance(last, AssistantMessage) and last.finish == "interrupted":
@@ -244,8 +240,8 @@ class ConversationHistory:
             head: list[Message] = []
             if self.summary:
                 head.append(UserMessage((Text(f"[Summary of the conversation so far]\n{self.summary}"),)))
-            kept = (self.as_sent(entry) for entry in self.entries if entry.state != "dropped")
-            self._sent = RequestMessages.of([*head, *kept])
+            messages = (self.as_sent(entry) for entry in self.entries if entry.state != "dropped")
+            self._sent = RequestMessages.of([*head, *messages])
         return self._sent
 
     def _take_result(self, seq: int, result: ToolResult) -> None:
@@ -271,7 +267,7 @@ class ConversationHistory:
 
 
 def rewound_ranges(envelopes: Iterable[Envelope]) -> list[tuple[int, int]]:
-    """From which event to before which other one nothing is told any more; undone rewinds are left out."""
+    """The ranges of events hidden by rewinds, as first and end seq; undone rewinds are left out."""
     ranges: dict[str, tuple[int, int]] = {}
     for envelope in envelopes:
         event = envelope.event

@@ -1,20 +1,16 @@
-"""The one gate before screen, transcript, plugins and recordings: no secret passes it.
-
-Owns which event is a piece of what stream; what a secret is, `safety/redaction` knows.
-
-A frontend's own queue of envelopes. Passing ones are coalesced while it waits, durable ones never.
-
-The session's events: numbered, written, folded into the history, and handed to every reader.
+"""The log every event of a session passes: redacted, numbered, written when durable, and handed to watchers
+and readers. Each reader has its own queue, in which transient events are coalesced and durable ones are kept.
 """
 
 import asyncio
+import secrets
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 
 from cockpit.core.transcript import transcript
-from cockpit.core.transcript.transcript import AcceptedOp, AnswerDraft, AuditAnchor, CallMark, Transcript
+from cockpit.core.transcript.transcript import AcceptedOp, AnswerDraft, AuditAnchor, StartedMark, Transcript
 from cockpit.protocol.events import (
     TRANSIENT_EVENTS,
     Envelope,
@@ -33,15 +29,16 @@ from cockpit.safety.redaction import RedactedStreams, Redactor
 
 
 class RedactionGate:
-    """The gate of one session. The redactor may be told of more secrets at any time."""
+    """Redacts events, ops and drafts of one session before anything else sees them. Streams are held back
+    where they could hold half of a secret."""
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
         self._streams = RedactedStreams(redactor)
 
     def passed(self, event: Event) -> tuple[Event, ...]:
-        """What may be told instead of `event`: nothing yet for a piece that is held back, and what was
-        held back before the event that ends its stream."""
+        """The events to emit instead of `event`: none for a piece that is held back, and what was held back
+        before the event that ends its stream."""
         match event:
             case TextDelta() | ThoughtDelta():
                 name = ("text" if isinstance(event, TextDelta) else "thought", event.message)
@@ -53,10 +50,10 @@ class RedactionGate:
             case MessageFinished(id=id):
                 rest = self._streams.end(("text", id)), self._streams.end(("thought", id))
                 pieces: tuple[Event, ...] = (TextDelta(id, rest[0]), ThoughtDelta(id, rest[1]))
-                kept = tuple(one for one, text in zip(pieces, rest, strict=True) if text)
+                flushed = tuple(piece for piece, text in zip(pieces, rest, strict=True) if text)
                 for kind in ("draft", "draft thoughts"):
                     self._streams.end((kind, id))
-                return (*kept, self._redactor.event(event))
+                return (*flushed, self._redactor.event(event))
             case ToolCallFinished(result=result):
                 text = self._streams.end(("output", result.call))
                 shown = (ToolCallProgressed(result.call, text),) if text else ()
@@ -69,18 +66,18 @@ class RedactionGate:
         return self._redactor.value(op)
 
     def draft(self, draft: AnswerDraft) -> AnswerDraft:
-        """A piece of an answer as it may be written: its end may come with the next one."""
+        """A piece of an answer as it may be written; its end may come with the next piece."""
         text = self._streams.feed(("draft", draft.message), draft.text)
         thoughts = self._streams.feed(("draft thoughts", draft.message), draft.thoughts)
         return replace(draft, text=text, thoughts=thoughts)
 
 
-# A reader that sleeps keeps at most this much of a call's output waiting (characters).
+# Characters of a call's output that are queued at most for a slow reader.
 MAX_QUEUED_OUTPUT = 200_000
 
 
 class Subscription:
-    """The queue between one session and one reader. Made and used on one loop."""
+    """The queue between one session and one reader, used on one loop."""
 
     def __init__(self) -> None:
         self._waiting: deque[Envelope] = deque()
@@ -89,7 +86,7 @@ class Subscription:
         self._closed = False
 
     def put(self, envelope: Envelope) -> None:
-        """Queue an envelope; a delta of the message that is last in the queue joins it."""
+        """Queue an envelope; a delta of the last queued message is merged into it."""
         if self._waiting and self._joins(self._waiting[-1].event, envelope.event):
             self._pieces.append(_event_text(envelope.event))
             return
@@ -155,7 +152,7 @@ def _event_text(event: Event) -> str:
 
 
 class SessionLog:
-    """Where every event of a session passes. `see` is called with each before the readers are."""
+    """Every event of a session passes here. Watchers are called before readers get an event."""
 
     def __init__(
         self, session: str, transcript: Transcript, past: tuple[Envelope, ...], gate: RedactionGate
@@ -163,7 +160,7 @@ class SessionLog:
         self._session = session
         self._transcript = transcript
         self._gate = gate
-        # The session is open again: its earlier closings would end a reader that has just begun.
+        # The session is open again: its earlier closings would end a new reader.
         self._durable = [one for one in past if not isinstance(one.event, SessionClosed)]
         self._readers: list[Subscription] = []
         self._watchers: list[Callable[[Envelope], None]] = []
@@ -172,13 +169,13 @@ class SessionLog:
         self.turn = ""
 
     def watch(self, see: Callable[[Envelope], None]) -> Callable[[], None]:
-        """Call `see` with every envelope from now on; it must not block. What is returned ends it."""
+        """Call `see` with every envelope from now on; it must not block. Returns a function that
+        ends this."""
         self._watchers.append(see)
         return lambda: self._watchers.remove(see)
 
     def emit(self, event: Event, agent: str = "main", call: str = "") -> Envelope:
-        """Number, write (a durable one), and hand out, without secrets. A piece that may hold half of one
-        waits for the next. Raises OSError when it cannot be written."""
+        """Redact, number, write (if durable) and hand out. Raises OSError when it cannot be written."""
         passed = self._gate.passed(event)
         for one in passed[:-1]:
             self._emit(one, agent, call)
@@ -196,8 +193,8 @@ class SessionLog:
         self._hand_out(envelope)
         return envelope
 
-    def tell(self, event: Event) -> None:
-        """Hand out without writing: for when writing is what failed."""
+    def emit_unwritten(self, event: Event) -> None:
+        """Hand out without writing, for when writing failed."""
         for one in self._gate.passed(event):
             self._hand_out(self._envelope(one, "main", ""))
 
@@ -210,24 +207,24 @@ class SessionLog:
 
     def mark(self, call: str) -> None:
         """Write that `call` is about to run."""
-        self._transcript.write(CallMark(call))
+        self._transcript.write(StartedMark(call))
         transcript.crash_point("marked")
 
     def anchor(self, hashed: str) -> None:
-        """Write the newest hash of the audit: what is cut from its end shows here."""
+        """Write the latest hash of the audit log, so that a cut end of it is noticed."""
         self._transcript.write(AuditAnchor(hashed))
 
     async def sync(self) -> None:
-        """Wait until the disk has everything."""
+        """Wait until everything is on disk."""
         await asyncio.to_thread(self._transcript.sync)
 
     async def read(self, after: int) -> AsyncIterator[Envelope]:
-        """Durable envelopes of the past with `seq > after`, then everything live."""
+        """Stored durable envelopes with `seq > after`, then everything live."""
         reader = Subscription()
         for envelope in self._durable:
             if envelope.seq > after:
                 reader.put(envelope)
-        # Panels are passing, but one who comes late still has to see what they show.
+        # Panels are transient, but a late reader must still see them.
         for envelope in self._panels.values():
             reader.put(envelope)
         self._readers.append(reader)
@@ -251,7 +248,12 @@ class SessionLog:
             reader.put(envelope)
 
     def close(self) -> None:
-        """No more events; readers end when they have read what waits."""
+        """Emit nothing more; readers end when their queues are empty."""
         for reader in self._readers:
             reader.close()
         self._transcript.close()
+
+
+def new_id() -> str:
+    """An id for an event or a request."""
+    return secrets.token_hex(6)

@@ -1,6 +1,5 @@
-"""Where sessions lie: one folder per root, one file per session, listed without loading them.
-
-Outputs over their cap are set aside in files, not lost: a preview and a handle stay in sight.
+"""Where sessions are stored: one folder per root, one transcript per session, listed without loading them.
+Tool outputs over their cap are stored in files beside the transcript.
 """
 
 import hashlib
@@ -25,7 +24,7 @@ TURN_MARK = b'"event":{"type":"turn_started"'
 
 
 def session_folder(root: str) -> Path:
-    """The folder of the sessions of `root`; its name begins with the root's own, for people."""
+    """The folder of the sessions of `root`; its name begins with that of the root for readability."""
     real = os.path.realpath(root)
     digest = hashlib.sha256(real.encode("utf-8", "surrogateescape")).hexdigest()[:12]
     name = "".join(letter if letter.isalnum() else "-" for letter in Path(real).name)[:40]
@@ -38,7 +37,8 @@ def new_session_id() -> str:
 
 
 def session_file(session: str, root: str | None = None) -> Path:
-    """The transcript of `session` (or the only one it is the beginning of). Raises `SessionUnknown`."""
+    """The transcript of `session`, or of the only session whose id starts with it. Raises
+    `SessionUnknown`."""
     folders = [session_folder(root)] if root is not None else _session_folders()
     stored = [path for folder in folders for path in folder.glob("*.jsonl")]
     exact = [path for path in stored if path.stem == session]
@@ -59,7 +59,7 @@ def latest_session(root: str) -> str | None:
 
 
 def list_sessions(root: str | None) -> tuple[SessionRow, ...]:
-    """Stored sessions, the newest first."""
+    """Stored sessions, newest first."""
     folders = [session_folder(root)] if root is not None else _session_folders()
     rows = [
         row
@@ -71,7 +71,7 @@ def list_sessions(root: str | None) -> tuple[SessionRow, ...]:
 
 
 def remove_session(session: str) -> Path:
-    """Delete a session's file and what was set aside for it. Raises `SessionUnknown`, `CockpitError`."""
+    """Delete a session's file and its stored outputs. Raises `SessionUnknown`, `CockpitError`."""
     path = session_file(session)
     if path.with_suffix(".lock").exists():
         raise CockpitError(f"session {path.stem} is open", "close it first")
@@ -99,7 +99,7 @@ def _session_row(path: Path) -> SessionRow | None:
                 turns += 1
                 title = title or _session_title(line)
             elif PROMPT_MARK in line[:120]:
-                # Accepted, and perhaps never begun: that is not nothing.
+                # A prompt that was accepted and perhaps never begun counts too.
                 prompted = True
             elif b'"type":"session_' in line[:400]:
                 event = json.loads(line).get("event", {})
@@ -126,22 +126,22 @@ SMALL_WINDOW = 32_000
 
 
 class StoredResults:
-    """The set-aside outputs of one session, a file each in `folder`."""
+    """The stored outputs of one session, one file each in `folder`."""
 
     def __init__(self, folder: Path, redact: Callable[[str], str] = lambda text: text) -> None:
         self._folder = folder
         self._redact = redact
 
     def keep(self, text: str) -> str:
-        """Set `text` aside; its handle."""
+        """Store `text` and return its handle."""
         self._folder.mkdir(parents=True, exist_ok=True)
         handle = f"r{secrets.token_hex(4)}"
-        kept = self._redact(text)
-        (self._folder / f"{handle}.txt").write_text(kept, encoding="utf-8", errors="replace", newline="")
+        redacted = self._redact(text)
+        (self._folder / f"{handle}.txt").write_text(redacted, encoding="utf-8", errors="replace", newline="")
         return handle
 
     def page(self, handle: str, cursor: int, size: int) -> tuple[str, int, int]:
-        """Text from character `cursor`, the next cursor (-1 at the end), the total."""
+        """Text from character `cursor`, the next cursor (-1 at the end), and the total."""
         if not handle.isalnum():
             raise KeyError(handle)
         try:
@@ -153,9 +153,9 @@ class StoredResults:
 
 
 def cap_output(text: str, cap: Cap, window: int, results: StoredResults) -> tuple[str, str]:
-    """`text` within its cap, and the handle of the whole ("" when nothing was set aside).
+    """`text` within its cap, and the handle of the whole, empty when nothing was stored.
 
-    Under a window of 32k tokens the cap is half. Cuts lie between lines where there are lines.
+    For windows under 32k tokens the cap is half. Text is cut between lines where possible.
     """
     scale = 2 if window < SMALL_WINDOW else 1
     size, entries = cap.size // scale, max(1, cap.entries // scale)
@@ -174,17 +174,17 @@ def cap_output(text: str, cap: Cap, window: int, results: StoredResults) -> tupl
 
 
 def _cut_head(lines: list[str], size: int, entries: int) -> str:
-    kept: list[str] = []
+    head: list[str] = []
     left = size
     for line in lines[:entries]:
         cost = len(line.encode("utf-8", "replace")) + 1
         if cost > left:
-            if not kept:
-                kept.append(line.encode("utf-8", "replace")[:left].decode("utf-8", "ignore"))
+            if not head:
+                head.append(line.encode("utf-8", "replace")[:left].decode("utf-8", "ignore"))
             break
-        kept.append(line)
+        head.append(line)
         left -= cost
-    return "\n".join(kept)
+    return "\n".join(head)
 
 
 def _cut_tail(text: str, size: int, entries: int) -> str:
@@ -192,5 +192,5 @@ def _cut_tail(text: str, size: int, entries: int) -> str:
     joined = "\n".join(tail)
     if text.endswith(joined):
         return joined
-    # One line that is longer than the cap: its end, not its beginning.
+    # A single line longer than the cap: keep its end.
     return text.encode("utf-8", "replace")[-size:].decode("utf-8", "ignore")

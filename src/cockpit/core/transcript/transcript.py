@@ -1,19 +1,11 @@
-"""One writer per session: a lock file that names the process which holds it.
+"""A session's file: append-only JSON lines with one writer, flushed per record.
 
-The name is process id and start time, so that a lock left by a dead process (or by an older one of
-the same id) is recognised and taken over.
+Records are the header, accepted ops, durable envelopes, pieces of an unfinished answer, marks that a call was
+about to run, and hashes of the audit log. A torn last line is cut and reported; another unreadable line stays
+in the file, is skipped and reported.
 
-Places where a test may kill the process, to prove that nothing is lost there.
-
-`COCKPIT_FAULT=NAME:N` sends SIGKILL to this very process at the N-th passage (from 1) of point NAME,
-or of any point for NAME `any`. Without that variable a passage costs one comparison.
-
-A session's file: append-only JSON lines, one writer, flushed per record.
-
-Records are the header, ops that were accepted, durable envelopes, pieces of an unfinished answer
-(`Draft`), marks that a call was about to run (`Mark`), hashes of the audit (`Anchor`). A torn last
-line is cut and that is reported; a line that cannot be read elsewhere is kept in the file, skipped
-and reported.
+A lock file names the writing process by id and start time, so that a lock left by a dead process is taken
+over. Tests set `COCKPIT_FAULT=NAME:N` to kill the process at the N-th passage of crash point NAME (or `any`).
 """
 
 import json
@@ -63,7 +55,7 @@ class SessionLock:
         except FileNotFoundError:
             return
         except (ValueError, KeyError, TypeError):
-            # A lock without a readable holder was torn by a crash while it was written.
+            # A lock without a readable holder was left by a crash while it was written.
             self._path.unlink(missing_ok=True)
             return
         if pid != os.getpid() and started and process_start_time(pid) != started:
@@ -75,7 +67,7 @@ class SessionLock:
 
 
 def process_start_time(pid: int) -> str:
-    """When a process started, in words that differ for another process; empty if there is none."""
+    """When a process started, in a form that differs for another process; empty if there is none."""
     if sys.platform == "linux":
         try:
             fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
@@ -98,15 +90,15 @@ _crash_count = 0
 
 
 def crash_point(name: str) -> None:
-    """A passage of the point `name`."""
+    """Kill the process here if `COCKPIT_FAULT` asks for it."""
     if _crash_setting:
         _count_passage(name)
 
 
 def _count_passage(name: str) -> None:
     global _crash_count
-    wanted, _, number = _crash_setting.rpartition(":")
-    if wanted not in ("any", name):
+    point, _, number = _crash_setting.rpartition(":")
+    if point not in ("any", name):
         return
     _crash_count += 1
     if _crash_count == int(number):
@@ -115,7 +107,7 @@ def _count_passage(name: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class TranscriptHeader:
-    """The first line of a file. `forked` is `SESSION/TURN` or empty; `created` epoch seconds."""
+    """The first line of a file. `forked` is `SESSION/TURN` or empty; `created` is epoch seconds."""
 
     session: str
     root: str
@@ -126,7 +118,7 @@ class TranscriptHeader:
 
 @dataclass(frozen=True, slots=True)
 class AnswerDraft:
-    """The next piece of an answer that is not whole yet."""
+    """The next piece of an unfinished answer."""
 
     message: str
     text: str
@@ -135,33 +127,35 @@ class AnswerDraft:
 
 
 @dataclass(frozen=True, slots=True)
-class CallMark:
-    """`call` was about to run: after a crash nobody knows whether it did."""
+class StartedMark:
+    """`call` was about to run: after a crash it is unknown whether it did."""
 
     call: str
 
 
 @dataclass(frozen=True, slots=True)
 class AuditAnchor:
-    """The hash of the audit's last line when this was written."""
+    """The hash of the last line of the audit log at that time."""
 
     hash: str
 
 
 @dataclass(frozen=True, slots=True)
 class AcceptedOp:
-    """An op that was taken. `seq` is the last event's before it."""
+    """An accepted op. `seq` is that of the last event before it."""
 
     op: Op
     seq: int
 
 
-TranscriptRecord: TypeAlias = TranscriptHeader | AnswerDraft | CallMark | AuditAnchor | AcceptedOp | Envelope
+TranscriptRecord: TypeAlias = (
+    TranscriptHeader | AnswerDraft | StartedMark | AuditAnchor | AcceptedOp | Envelope
+)
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedTranscript:
-    """What a file held. `reports` says in sentences what was cut or skipped."""
+    """What a file held. `reports` are sentences about what was cut or skipped."""
 
     header: TranscriptHeader
     records: tuple[TranscriptRecord, ...]
@@ -169,7 +163,7 @@ class LoadedTranscript:
 
 
 class Transcript:
-    """The one writer of a session's file. Every write raises OSError to its caller."""
+    """The one writer of a session's file. Every write may raise OSError."""
 
     def __init__(self, path: Path, header: TranscriptHeader) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -184,8 +178,11 @@ class Transcript:
             self.write(header)
 
     def write(self, record: TranscriptRecord) -> None:
-        """Append: the kernel has it whole when this returns. Raises OSError, and then the file ends
-        where it ended before, so that what is written later is not spliced to a torn piece."""
+        """Append a record; the kernel has all of it when this returns.
+
+        After an OSError the file ends where it ended before, so that later records are not spliced to a torn
+        one.
+        """
         line = _encode_record(record)
         before = self._file.seek(0, os.SEEK_END)
         try:
@@ -197,7 +194,7 @@ class Transcript:
         crash_point("written")
 
     def sync(self) -> None:
-        """Force what was written to the disk itself. Blocks for the disk; call it in a thread."""
+        """Force what was written to disk. Blocks: call it in a thread."""
         if not self._file.closed:
             os.fsync(self._file.fileno())
 
@@ -209,7 +206,7 @@ class Transcript:
 
 
 def load_transcript(path: Path, mend: bool = False) -> LoadedTranscript:
-    """Read a file. With `mend` a torn last line is cut from it (the writer must hold the lock).
+    """Read a file. With `mend` a torn last line is cut from it; the caller must hold the lock.
 
     Raises `SessionUnknown` when there is no readable header.
     """
@@ -249,7 +246,7 @@ def _encode_record(record: TranscriptRecord) -> bytes:
                 "thoughts": thoughts,
                 "agent": agent,
             }
-        case CallMark(call):
+        case StartedMark(call):
             value = {"record": "mark", "call": call}
         case AuditAnchor(hashed):
             value = {"record": "audit", "hash": hashed}
@@ -293,7 +290,7 @@ def _decode_other(raw: Mapping[str, object]) -> TranscriptRecord:
         case "draft":
             return AnswerDraft(*(str(raw[key]) for key in ("message", "text", "thoughts", "agent")))
         case "mark":
-            return CallMark(str(raw["call"]))
+            return StartedMark(str(raw["call"]))
         case "audit":
             return AuditAnchor(str(raw["hash"]))
         case "session":

@@ -1,7 +1,7 @@
-"""Making room in the context window: old tool bodies first, then a summary of the older part.
+"""Frees room in the context window: first by cutting old tool results, then by summarising the older part.
 
-A call is never parted from its result, and at least four messages stay as they are. Three failed
-summaries in a row end the trying (a person can still ask with /compact).
+A call is never separated from its result, and at least four messages stay unchanged. After three failed
+summaries in a row only the user can compact, with /compact.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,6 +11,7 @@ from cockpit.core.agent.guards import run_guards
 from cockpit.core.agent.models import OFFLINE_MODEL
 from cockpit.core.agent.plugin_context import BudgetedModels
 from cockpit.core.transcript.history import PRUNED_LENGTH, HistoryEntry, estimate_tokens, message_text
+from cockpit.core.transcript.log import new_id
 from cockpit.plugin.models import ModelFailed, ModelRequest
 from cockpit.plugin.safety import Guarded
 from cockpit.protocol.content import Text
@@ -20,12 +21,12 @@ from cockpit.protocol.messages import AssistantMessage, Json, ToolMessage, UserM
 FULL_RATIO = 0.8
 TAIL_TOKENS = (6_000, 20_000)
 TAIL_MESSAGES = 4
-# A person who asks wants room now: the four last messages stay.
+# With /compact only the last four messages stay unchanged.
 MANUAL_TAIL_TOKENS = 0
 MAX_FAILURES = 3
 INSTRUCTIONS = (
     "Summarise this conversation between a developer and a coding agent for the agent, who will go on with "
-    "only your summary. Keep: what the person wants and decided, files and places (path:line) that matter, "
+    "only your summary. Keep: what the user wants and decided, files and places (path:line) that matter, "
     "what was changed and run with which outcome, open problems, the next step. Facts only, no preamble."
 )
 
@@ -36,20 +37,19 @@ def is_full(agent: Agent) -> bool:
 
 
 def context_size(agent: Agent) -> int:
-    """Tokens of the context: the last request's real count and what came since, or an estimate with
-    tools and all where the server counts nothing."""
+    """Tokens of the context: the size the server reported last plus what was added since, or an estimate."""
     history = agent.history.tokens()
-    if not agent.context_tokens:
-        return history + agent.overhead_tokens
-    return agent.context_tokens + max(0, history - agent.counted_tokens)
+    if not agent.window_use.reported:
+        return history + agent.window_use.overhead
+    return agent.window_use.reported + max(0, history - agent.window_use.counted)
 
 
 async def compact(agent: Agent, focus: str = "", asked: bool = False) -> bool:
-    """Make room. True when something was freed."""
+    """Free room. True when something was freed."""
     before = context_size(agent)
     if not asked and _prune(agent, before):
         return True
-    if agent.failed_compactions >= MAX_FAILURES and not asked:
+    if agent.window_use.failed_compactions >= MAX_FAILURES and not asked:
         return False
     kept_from = _find_cut(agent, MANUAL_TAIL_TOKENS if asked else _tail_tokens(agent.window()))
     if kept_from is None:
@@ -58,30 +58,30 @@ async def compact(agent: Agent, focus: str = "", asked: bool = False) -> bool:
     facts: dict[str, Json] = {"trigger": "manual" if asked else "auto", "focus": focus}
     summary = await _summarise(agent, older, facts)
     if summary is None:
-        agent.failed_compactions += 1
+        agent.window_use.failed_compactions += 1
         return False
-    agent.failed_compactions = 0
-    agent.context_tokens = 0
+    agent.window_use.failed_compactions = 0
+    agent.window_use.reported = 0
     freed = sum(estimate_tokens(message_text(entry.message)) for entry in older) - estimate_tokens(summary)
-    agent.host.log.emit(ContextCompacted(summary, kept_from, before, max(0, before - freed)), agent.path)
+    agent.services.log.emit(ContextCompacted(summary, kept_from, before, max(0, before - freed)), agent.path)
     await _run_compacted_guards(agent, summary, facts)
     return True
 
 
 async def _run_compacted_guards(agent: Agent, summary: str, facts: Mapping[str, Json]) -> None:
-    """What guards add to a conversation that begins anew with its summary."""
-    passed = await run_guards(agent, Guarded("compacted", summary, facts=facts))
-    added = list(passed.added)
+    """Add what guards say to a conversation that starts again with its summary."""
+    outcome = await run_guards(agent, Guarded("compacted", summary, facts=facts))
+    added = list(outcome.added)
     if not agent.depth:
-        again: dict[str, Json] = {"source": "compact", "model": agent.host.model}
+        again: dict[str, Json] = {"source": "compact", "model": agent.state.model}
         added += (await run_guards(agent, Guarded("session_start", facts=again))).added
     for text in added:
-        said = MessageFinished(agent.host.new_id(), UserMessage((Text(text),)))
-        agent.host.log.emit(said, agent.path)
+        message = MessageFinished(new_id(), UserMessage((Text(text),)))
+        agent.services.log.emit(message, agent.path)
 
 
 def _prune(agent: Agent, before: int) -> bool:
-    """Cut the bodies of old tool results, where that alone frees a fifth of the window."""
+    """Cut the bodies of old tool results, when that alone frees a fifth of the window."""
     entries = agent.history.entries
     kept_from = _find_cut(agent, _tail_tokens(agent.window()))
     if kept_from is None:
@@ -93,19 +93,19 @@ def _prune(agent: Agent, before: int) -> bool:
     )
     if freed < agent.window() // 5:
         return False
-    agent.context_tokens = 0
-    agent.host.log.emit(ContextCompacted("", kept_from, before, max(0, before - freed)), agent.path)
+    agent.window_use.reported = 0
+    agent.services.log.emit(ContextCompacted("", kept_from, before, max(0, before - freed)), agent.path)
     return True
 
 
 def _tail_tokens(window: int) -> int:
-    """How much of the end stays as it is: an eighth of the window, 6,000 to 20,000 tokens."""
+    """How much of the end stays unchanged: an eighth of the window, 6,000 to 20,000 tokens."""
     least, most = TAIL_TOKENS
     return min(most, max(least if window > 4 * least else 0, window // 8))
 
 
 def _find_cut(agent: Agent, budget: int) -> int | None:
-    """The seq where the kept tail begins: between whole exchanges, or None when all is tail."""
+    """The seq where the kept tail begins, between whole exchanges; None when everything is tail."""
     entries = agent.history.entries
     size = 0
     cut: int | None = None
@@ -123,25 +123,25 @@ def _find_cut(agent: Agent, budget: int) -> int | None:
 
 
 def _can_start_tail(entries: list[HistoryEntry], at: int) -> bool:
-    """A tail may begin with what a person said or with an answer, never with a result."""
+    """Whether a tail may start here: with a user's message or an answer, never with a result."""
     return isinstance(entries[at].message, UserMessage | AssistantMessage)
 
 
 async def _summarise(agent: Agent, older: list[HistoryEntry], facts: Mapping[str, Json]) -> str | None:
-    """The older part in words: a model's, or plain extracts where no model can."""
+    """A summary of the older part, by a model, or extracts where no model is available."""
     lines = [_summary_line(entry) for entry in older]
     if agent.history.summary:
         lines.insert(0, f"Earlier summary: {agent.history.summary}")
     budget = 4 * max(1_000, agent.window() // 2)
     text = "\n\n".join(lines)[-budget:]
     warn = _warner(agent)
-    passed = await run_guards(agent, Guarded("compaction", text, facts=facts))
-    if said := passed.refusal or passed.halt:
-        warn(f"the summary was refused by {said}")
+    outcome = await run_guards(agent, Guarded("compaction", text, facts=facts))
+    if refusal := outcome.refusal or outcome.halt:
+        warn(f"the summary was refused by {refusal}")
         return None
     focus = facts["focus"]
-    wanted = f"{INSTRUCTIONS}\nKeep above all: {focus}" if focus else INSTRUCTIONS
-    request = ModelRequest("", wanted, (UserMessage((Text(passed.guarded.text),)),), max_tokens=2_000)
+    instructions = f"{INSTRUCTIONS}\nKeep above all: {focus}" if focus else INSTRUCTIONS
+    request = ModelRequest("", instructions, (UserMessage((Text(outcome.guarded.text),)),), max_tokens=2_000)
     if agent.choices()[0].provider.name == OFFLINE_MODEL:
         return _extract_lines(older)
     try:
@@ -153,7 +153,7 @@ async def _summarise(agent: Agent, older: list[HistoryEntry], facts: Mapping[str
 
 def _warner(agent: Agent) -> Callable[[str], None]:
     def warn(text: str) -> None:
-        agent.host.log.emit(Warned(text), agent.path)
+        agent.services.log.emit(Warned(text), agent.path)
 
     return warn
 
@@ -169,7 +169,7 @@ def _summary_line(entry: HistoryEntry) -> str:
 
 
 def _extract_lines(older: list[HistoryEntry]) -> str:
-    """What was asked and answered, a line each: no model is needed for that."""
+    """Questions and answers, one line each, without a model."""
     lines = [
         " ".join(_summary_line(entry).split())[:200]
         for entry in older

@@ -1,7 +1,7 @@
-"""What goes to the model: a byte-stable prefix, a volatile suffix, the history, a reminder.
+"""What is sent to the model: a byte-stable prefix, a volatile suffix, the history and a reminder.
 
-The prefix changes only when a source of it does. A source that misses its deadline is left out of
-this request and used in the next one; one that raises is left out and named once.
+The prefix changes only when one of its sources does. A source that misses its deadline is used in the next
+request; one that raises is left out and reported once.
 """
 
 import asyncio
@@ -33,16 +33,16 @@ class CollectedContext:
 
 
 async def collect_context(agent: Agent, first_step: bool, steps: bool = True) -> CollectedContext:
-    """Ask the sources. `each=session` is asked once, `turn` at the first step, `step` always, save for
-    who only looks (`steps` False): what is told once must not be told to a table."""
-    sources = sorted(agent.host.catalog.all(ContextSource), key=lambda one: (one.order, one.name))
+    """Ask the sources that are due: `each=session` once, `turn` at the first step, `step` always. `steps`
+    False, for a listing, does not ask the latter: what they say once must reach the model."""
+    sources = sorted(agent.services.catalog.all(ContextSource), key=lambda one: (one.order, one.name))
     due = [one for one in sources if _is_due(agent, one, first_step, steps)]
     await asyncio.gather(*(_run_source(agent, one) for one in due))
     parts: dict[str, list[str]] = {"prefix": [], "suffix": [], "reminder": []}
     if agent.role is not None:
         parts["prefix"].append(agent.role.instructions)
     for source in sources:
-        text = agent.fixed_context.get(source.name, "")
+        text = agent.context.fixed.get(source.name, "")
         if text:
             parts[source.place].append(text)
     return CollectedContext(*("\n\n".join(parts[place]) for place in ("prefix", "suffix", "reminder")))
@@ -51,9 +51,9 @@ async def collect_context(agent: Agent, first_step: bool, steps: bool = True) ->
 def build_request(
     agent: Agent, choice: ModelChoice, collected: CollectedContext, tools: bool, extra: str = ""
 ) -> ModelRequest:
-    """The request for one model. `extra` is a last word of the loop itself."""
+    """The request for one model. `extra` is a final instruction of the loop itself."""
     reminder = "\n\n".join(part for part in (collected.reminder, extra) if part)
-    agent.overhead_tokens = (
+    agent.window_use.overhead = (
         estimate_tokens(collected.system) + estimate_tokens(reminder) + agent.toolbox.tokens()
     )
     return ModelRequest(
@@ -63,14 +63,16 @@ def build_request(
         tools=agent.toolbox.schemas() if tools and choice.facts.tools else (),
         reminder=reminder,
         max_tokens=choice.facts.max_output,
-        root=agent.host.root,
+        root=agent.services.root,
     )
 
 
 async def context_table(agent: Agent) -> ContextTable:
-    """What the next request would hold, with about how many tokens each part costs."""
+    """The parts of the next request with estimates of their tokens."""
     collected = await collect_context(agent, first_step=False, steps=False)
-    schemas = [[one.name, one.description, dict(one.parameters)] for one in agent.toolbox.schemas()]
+    schemas = [
+        [schema.name, schema.description, dict(schema.parameters)] for schema in agent.toolbox.schemas()
+    ]
     rows = [
         ContextRow(0, "instructions", estimate_tokens(collected.prefix)),
         ContextRow(0, "surroundings", estimate_tokens(collected.suffix + collected.reminder)),
@@ -87,28 +89,28 @@ async def context_table(agent: Agent) -> ContextTable:
 
 
 def _is_due(agent: Agent, source: ContextSource, first_step: bool, steps: bool) -> bool:
-    if source.name in agent.late_context:
+    if source.name in agent.context.late:
         return steps or source.each != "step"
     match source.each:
         case "session":
-            return source.name not in agent.fixed_context
+            return source.name not in agent.context.fixed
         case "turn":
-            return first_step or source.name not in agent.fixed_context
+            return first_step or source.name not in agent.context.fixed
         case "step":
             return steps
 
 
 async def _run_source(agent: Agent, source: ContextSource) -> None:
-    """Put the source's text into the agent's, now or (too late) for the next request."""
-    late = agent.late_context.pop(source.name, None)
+    """Store the source's text for this request, or for the next one when it is late."""
+    late = agent.context.late.pop(source.name, None)
     if late is not None:
-        agent.fixed_context[source.name] = late
+        agent.context.fixed[source.name] = late
         return
-    plugin = agent.host.catalog.owner(ContextSource, source.name)
+    plugin = agent.services.catalog.owner(ContextSource, source.name)
     task = asyncio.ensure_future(_collect_source(source, build_context(agent, plugin)))
     done, _ = await asyncio.wait((task,), timeout=source.deadline_ms / 1000)
     if not done:
-        agent.fixed_context.pop(source.name, None)
+        agent.context.fixed.pop(source.name, None)
         task.add_done_callback(lambda ended: _store_late_text(agent, source, ended))
         return
     _store_text(agent, source, task)
@@ -117,23 +119,23 @@ async def _run_source(agent: Agent, source: ContextSource) -> None:
 async def _collect_source(source: ContextSource, context: Context) -> str:
     try:
         return await source.collect(context)
-    # Out of a task it would end the whole program.
+    # Raised out of a task it would end the whole program.
     except SystemExit as error:
         raise RuntimeError(f"it called sys.exit({error})") from error
 
 
 def _store_late_text(agent: Agent, source: ContextSource, task: "asyncio.Future[str]") -> None:
     if not task.cancelled() and task.exception() is None:
-        agent.late_context[source.name] = task.result()
+        agent.context.late[source.name] = task.result()
 
 
 def _store_text(agent: Agent, source: ContextSource, task: "asyncio.Future[str]") -> None:
     error = task.exception()
     if error is None:
-        agent.fixed_context[source.name] = task.result()
+        agent.context.fixed[source.name] = task.result()
         return
-    agent.fixed_context[source.name] = ""
-    if source.name not in agent.warned_context:
-        agent.warned_context.add(source.name)
+    agent.context.fixed[source.name] = ""
+    if source.name not in agent.context.warned:
+        agent.context.warned.add(source.name)
         text = f"the context source {source.name} failed: {type(error).__name__}: {error}"
-        agent.host.log.emit(Warned(text, "the prompt goes on without it"), agent.path)
+        agent.services.log.emit(Warned(text, "the prompt is sent without it"), agent.path)

@@ -1,8 +1,6 @@
-"""What a prompt names with a sign (`@path`) is put beside its words before the turn begins.
-
-A turn: one prompt to its stop reason. Requests and calls alternate until the model is done.
-
-Knows no frontend and no wire format. Whatever happens, a turn that was started is finished once.
+"""A turn, from a prompt to its stop reason: requests and tool calls alternate until the model is done. Files
+and symbols a prompt mentions (`@path`) are added to it first. A turn that started always finishes exactly
+once.
 """
 
 import asyncio
@@ -17,7 +15,8 @@ from cockpit.core.agent.models import ModelChoice, RequestContext, request_answe
 from cockpit.core.agent.plugin_context import build_context
 from cockpit.core.agent.turn_limits import LimitReached, LoopGuard
 from cockpit.core.calls.tool_calls import run_calls
-from cockpit.core.permission import verdicts
+from cockpit.core.permission.verdicts import MCP_MENTION
+from cockpit.core.transcript.log import new_id
 from cockpit.core.turn.compaction import compact, context_size, is_full
 from cockpit.core.turn.context import CollectedContext, build_request, collect_context
 from cockpit.errors import CockpitError
@@ -36,41 +35,41 @@ from cockpit.protocol.events import (
 from cockpit.protocol.messages import AssistantMessage, Limit, StopReason, Usage, UserMessage
 
 MENTION_PATTERN = re.compile(r'(?<![\w@])(?P<sign>[@#])(?:"(?P<quoted>[^"\n]+)"|(?P<bare>[^\s"\'`,;()<>]+))')
-# What may follow a path that a name already is: lines.
+# Line numbers that may follow a path.
 LINE_SUFFIX = re.compile(r"(?::\d+(?:-\d+)?(?::\d+)?)?")
 MAX_MENTIONS = 20
 
 
 async def expand_mentions(agent: Agent, content: tuple[Block, ...]) -> tuple[Block, ...]:
-    """`content` with what its texts name behind it. A name that nothing knows stays a word."""
-    found: dict[str, Block] = {}
+    """`content` followed by what its texts mention. An unknown name stays a word."""
+    blocks: dict[str, Block] = {}
     for block in content:
         if not isinstance(block, Text):
             continue
         for match in MENTION_PATTERN.finditer(block.text):
             name = match["quoted"] or match["bare"].rstrip(".:!?")
-            if name in found or len(found) >= MAX_MENTIONS:
+            if name in blocks or len(blocks) >= MAX_MENTIONS:
                 continue
-            if (made := await _expand_mention(agent, match["sign"], name)) is not None:
-                found[name] = made
-    return (*content, *(_label_block(name, block) for name, block in found.items()))
+            if (expanded := await _expand_mention(agent, match["sign"], name)) is not None:
+                blocks[name] = expanded
+    return (*content, *(_label_block(name, block) for name, block in blocks.items()))
 
 
 async def _expand_mention(agent: Agent, sign: str, name: str) -> Block | None:
-    """What the first that knows `name` puts beside the words; in the order of their names, so that a file
-    comes before a symbol."""
-    mentions = [one for one in agent.host.catalog.all(Mention) if one.sign == sign]
+    """The block of the first mention that knows `name`. Mentions are asked by name, so files come before
+    symbols."""
+    mentions = [one for one in agent.services.catalog.all(Mention) if one.sign == sign]
     for mention in sorted(mentions, key=lambda one: one.name):
-        context = build_context(agent, agent.host.catalog.owner(Mention, mention.name))
-        if (made := await mention.expand(name, context)) is not None:
-            if mention.name == verdicts.MCP_MENTION:
-                agent.host.has_read_outside = True
-            return made
+        context = build_context(agent, agent.services.catalog.owner(Mention, mention.name))
+        if (block := await mention.expand(name, context)) is not None:
+            if mention.name == MCP_MENTION:
+                agent.state.record_outside_text()
+            return block
     return None
 
 
 def _label_block(name: str, block: Block) -> Block:
-    """Code says where it is from; the model reads only its text, so the text says it too."""
+    """Put the source of code into its text: the model reads only that."""
     if not isinstance(block, Code):
         return block
     label = name
@@ -92,7 +91,7 @@ SUM_UP_PROMPT = "[{reason}. Do not call tools: say what was done, what is left, 
 
 @dataclass(slots=True)
 class TurnProgress:
-    """What one turn counts."""
+    """The counters of one turn."""
 
     agent: Agent
     guard: LoopGuard
@@ -114,38 +113,47 @@ class TurnProgress:
 
 
 TurnWork = Callable[[TurnProgress], Awaitable[TurnFinished]]
+StartTexts = Callable[[], Awaitable[tuple[str, ...]]]
 
 
 def begin_turn(agent: Agent) -> TurnProgress:
-    """A new turn of `agent`: fresh counters on a fresh guard."""
+    """A new turn of `agent` with fresh counters and a fresh loop guard."""
     agent.halt = ""
     return TurnProgress(agent, LoopGuard(nudges_progress=not agent.is_planning and not _is_exploring(agent)))
 
 
 async def run_turn(
-    agent: Agent, op: str, origin: str, content: tuple[Block, ...], work: TurnWork | None = None
+    agent: Agent,
+    op: str,
+    origin: str,
+    content: tuple[Block, ...],
+    work: TurnWork | None = None,
+    start_texts: StartTexts | None = None,
 ) -> TurnFinished:
-    """Take a prompt to its end; the `TurnFinished` that is emitted is returned. Cancellation ends it
-    as `cancelled`, a full disk or a defect of ours as `error`, and each is raised again. `work` does it in
-    place of the agent's own model."""
+    """Run a prompt to its end and return the `TurnFinished` that was emitted.
+
+    Cancellation ends the turn as `cancelled`, a full disk or a defect of ours as `error`; each is raised
+    again. `work` answers in place of the agent's own model, and `start_texts` gives what the guards of
+    the session's start add.
+    """
     turn = begin_turn(agent)
-    log = agent.host.log
+    log = agent.services.log
     log.emit(TurnStarted(op, origin, content), agent.path)
     try:
-        refusal = await _guard_prompt(turn, content)
-        ended = turn.finished("refusal", message=refusal) if refusal else await (work or run_steps)(turn)
+        refusal = await _guard_prompt(turn, content, start_texts)
+        finished = turn.finished("refusal", message=refusal) if refusal else await (work or run_steps)(turn)
         agent.halt = ""
     except BaseException as error:
         failed = isinstance(error, Exception)
-        ended = turn.finished("error", message=str(error)) if failed else turn.finished("cancelled")
-        log.emit(ended, agent.path)
+        finished = turn.finished("error", message=str(error)) if failed else turn.finished("cancelled")
+        log.emit(finished, agent.path)
         raise
-    log.emit(ended, agent.path)
-    return ended
+    log.emit(finished, agent.path)
+    return finished
 
 
 async def run_steps(turn: TurnProgress) -> TurnFinished:
-    """Steps until the turn ends. Every fault that has a name becomes its end."""
+    """Run steps until the turn ends. Every expected failure becomes its end."""
     try:
         return await _step_loop(turn)
     except LimitReached as error:
@@ -159,8 +167,8 @@ async def _step_loop(turn: TurnProgress) -> TurnFinished:
     while True:
         _check_stop(agent)
         _deliver_messages(agent)
-        if agent.body is not None and agent.history.tokens() >= agent.body:
-            return await _sum_up(turn, LimitReached("tokens", CONVERSATION_FULL.format(agent.body)))
+        if agent.max_history is not None and agent.history.tokens() >= agent.max_history:
+            return await _sum_up(turn, LimitReached("tokens", CONVERSATION_FULL.format(agent.max_history)))
         try:
             agent.budget.spend_step()
         except LimitReached as error:
@@ -179,14 +187,14 @@ async def _step_loop(turn: TurnProgress) -> TurnFinished:
 
 
 async def _run_step(turn: TurnProgress, tools: bool = True, extra: str = "") -> AssistantMessage:
-    """One answer; an overflow is met with compaction, twice at most."""
+    """One answer; a context overflow is met with compaction, at most twice."""
     agent = turn.agent
     turn.step += 1
     choices = agent.choices()
     _check_price_known(agent, choices[0])
     collected = await collect_context(agent, turn.step == 1)
-    agent.host.log.emit(StepStarted(turn.step, choices[0].name), agent.path)
-    streaming = RequestContext(agent.host.log, agent.path, agent.host.breaker, turn.spend, agent.host.new_id)
+    agent.services.log.emit(StepStarted(turn.step, choices[0].name), agent.path)
+    streaming = RequestContext(agent.services.log, agent.path, agent.services.breaker, turn.spend, new_id)
     try:
         message = await request_answer(choices, _request_builder(agent, collected, tools, extra), streaming)
     except ModelFailed as error:
@@ -194,7 +202,7 @@ async def _run_step(turn: TurnProgress, tools: bool = True, extra: str = "") -> 
         if error.fault != "context_overflow" or turn.overflows > MAX_OVERFLOWS or not await compact(agent):
             raise
         text = f"{error.message}; the older part was compacted, asking again"
-        agent.host.log.emit(Warned(text, source="overflow"), agent.path)
+        agent.services.log.emit(Warned(text, source="overflow"), agent.path)
         return await _run_step(turn, tools, extra)
     _emit_usage(agent)
     return message
@@ -220,7 +228,7 @@ def _check_price_known(agent: Agent, choice: ModelChoice) -> None:
 
 
 async def _run_answer_calls(turn: TurnProgress, message: AssistantMessage) -> TurnFinished | None:
-    """Run the answer's calls; None means the model is asked again."""
+    """Run the calls of an answer. None means the model is asked again."""
     results = await run_calls(turn.agent, message.calls, turn.guard)
     turn.denied += sum(result.outcome == "denied" for result in results)
     if turn.agent.halt:
@@ -241,7 +249,8 @@ async def _run_answer_calls(turn: TurnProgress, message: AssistantMessage) -> Tu
 
 
 async def _settle_answer(turn: TurnProgress, message: AssistantMessage) -> TurnFinished | None:
-    """An answer without calls: the end, unless it was cut, steered, or a guard wants more."""
+    """Handle an answer without calls: the turn ends, unless the answer was cut, steered, or a guard wants
+    more."""
     agent = turn.agent
     if message.finish == "length":
         turn.continued += 1
@@ -255,10 +264,10 @@ async def _settle_answer(turn: TurnProgress, message: AssistantMessage) -> TurnF
         return None
     points: tuple[Point, ...] = ("answer", "stop", "subagent_stop" if agent.depth else "stop")
     for point in dict.fromkeys(points):
-        passed = await run_guards(agent, Guarded(point, message.text, facts={"continued": turn.stops}))
-        if passed.halt:
-            return turn.finished("refusal", message=HALTED_TEXT.format(passed.halt))
-        more = passed.goes_on or "\n\n".join(passed.added) or passed.refusal
+        outcome = await run_guards(agent, Guarded(point, message.text, facts={"continued": turn.stops}))
+        if outcome.halt:
+            return turn.finished("refusal", message=HALTED_TEXT.format(outcome.halt))
+        more = outcome.goes_on or "\n\n".join(outcome.added) or outcome.refusal
         if more and turn.stops < MAX_STOP_REFUSALS:
             turn.stops += 1
             _add_message(agent, more)
@@ -267,44 +276,41 @@ async def _settle_answer(turn: TurnProgress, message: AssistantMessage) -> TurnF
 
 
 async def _sum_up(turn: TurnProgress, reached: LimitReached) -> TurnFinished:
-    """One answer without tools, so that the person is not left with a bare limit."""
+    """One answer without tools, so that the user gets more than a bare limit."""
     await _run_step(turn, tools=False, extra=SUM_UP_PROMPT.format(reason=reached.message))
     return turn.finished("max_turn_requests", reached.limit, reached.message)
 
 
-async def _guard_prompt(turn: TurnProgress, content: tuple[Block, ...]) -> str:
-    """What the guards of the beginning and of the prompt add is said; why they refuse is returned."""
+async def _guard_prompt(
+    turn: TurnProgress, content: tuple[Block, ...], start_texts: StartTexts | None
+) -> str:
+    """Add what the guards of the start and of the prompt say; return why they refuse, or an empty string."""
     agent = turn.agent
     guarded = Guarded("prompt", plain_text(content))
-    added = list(await _start_texts(agent, guarded.text))
+    if agent.depth:
+        added = list((await run_guards(agent, Guarded("subagent_start", guarded.text))).added)
+    else:
+        added = list(await start_texts()) if start_texts is not None else []
     if agent.halt:
         return HALTED_TEXT.format(agent.halt)
-    passed = await run_guards(agent, guarded)
-    if passed.refusal:
-        return f"the prompt was refused by {passed.refusal}"
-    if passed.halt:
-        return HALTED_TEXT.format(passed.halt)
-    added += passed.added
-    if passed.guarded.text != guarded.text:
-        added.append(f"[The prompt reads, as rewritten by a guard:]\n{passed.guarded.text}")
+    outcome = await run_guards(agent, guarded)
+    if outcome.refusal:
+        return f"the prompt was refused by {outcome.refusal}"
+    if outcome.halt:
+        return HALTED_TEXT.format(outcome.halt)
+    added += outcome.added
+    if outcome.guarded.text != guarded.text:
+        added.append(f"[The prompt reads, as rewritten by a guard:]\n{outcome.guarded.text}")
     for text in added:
         _add_message(agent, text)
     return ""
 
 
-async def _start_texts(agent: Agent, task: str) -> tuple[str, ...]:
-    """What guards add at the beginning of the session, or of a subagent."""
-    if agent.depth:
-        return (await run_guards(agent, Guarded("subagent_start", task))).added
-    return await agent.host.beginning() if agent.host.beginning is not None else ()
-
-
 async def _wait_for_subagents(agent: Agent) -> bool:
-    """Where nobody is there for a next turn, the end of what runs in the background is waited for."""
-    host = agent.host
-    if agent.depth or host.approvals.someone or host.crew is None:
+    """Without a user there is no next turn, so wait for a subagent that runs in the background."""
+    if agent.depth or agent.services.approvals.can_ask:
         return False
-    await host.crew.one_ends()
+    await agent.agents.wait_for_any()
     return bool(agent.notes)
 
 
@@ -313,7 +319,7 @@ def _is_exploring(agent: Agent) -> bool:
 
 
 def _check_stop(agent: Agent) -> None:
-    """Where an agent that was asked to end does so."""
+    """End an agent that was asked to stop."""
     if agent.stopping:
         raise asyncio.CancelledError
 
@@ -321,17 +327,17 @@ def _check_stop(agent: Agent) -> None:
 def _deliver_messages(agent: Agent) -> None:
     while agent.notes:
         id, text = agent.notes.popleft()
-        agent.host.log.emit(MessageFinished(id, UserMessage((Text(text),))), agent.path)
+        agent.services.log.emit(MessageFinished(id, UserMessage((Text(text),))), agent.path)
     while agent.steers:
         id, content = agent.steers.popleft()
-        agent.host.log.emit(MessageFinished(id, UserMessage(content)), agent.path)
+        agent.services.log.emit(MessageFinished(id, UserMessage(content)), agent.path)
 
 
 def _add_message(agent: Agent, text: str) -> None:
-    """A word of the loop itself, in the place of the person."""
-    agent.host.log.emit(MessageFinished(agent.host.new_id(), UserMessage((Text(text),))), agent.path)
+    """Add a message of the loop itself in the user's place."""
+    agent.services.log.emit(MessageFinished(new_id(), UserMessage((Text(text),))), agent.path)
 
 
 def _emit_usage(agent: Agent) -> None:
-    host = agent.host
-    host.log.emit(UsageChanged(host.usage, context_size(agent), agent.window()), agent.path)
+    services, state = agent.services, agent.state
+    services.log.emit(UsageChanged(state.usage, context_size(agent), agent.window()), agent.path)

@@ -168,7 +168,7 @@ async def test_a_person_who_is_waited_for_is_notified(house: House) -> None:
     house.own(Notification=("permission_prompt|idle_prompt", note(house, "notification_type", "message")))
     house.play({"calls": [call("Bash", command="touch c.txt")]}, {"text": "Done."})
     async with driving(house.root, options=options()) as driver:
-        session_of(driver).occasions.idle_seconds = 0.0
+        session_of(driver).guards.idle_seconds = 0.0
         turn = await driver.begin("go")
         request = await driver.next(ApprovalRequested)
         await house.until(1)

@@ -24,7 +24,7 @@ from cockpit.protocol.messages import AssistantMessage, Message, ToolCall, ToolM
 
 BY_SYMBOL = (definition, diagnostics, format_tool, references, rename, symbols)
 PLUGINS = (apply_patch, delete, edit, glob, list_tool, move, read, search, shell, todo, write, *BY_SYMBOL)
-REJECTED = "the person rejected this call; do not repeat it, ask what they want instead"
+REJECTED = "the user rejected this call; do not repeat it, ask what they want instead"
 Answer = Callable[[ToolCall], Awaitable[ToolMessage]]
 
 
@@ -41,9 +41,7 @@ def running_on(root: Path, denied: frozenset[str] = frozenset()) -> Answer:
         try:
             shown = await tool.preview(call.arguments, context) if tool.preview else None
             if call.name in denied:
-                return ToolMessage(
-                    call.id, call.name, "the person rejected this call; do not repeat it", True
-                )
+                return ToolMessage(call.id, call.name, "the user rejected this call; do not repeat it", True)
             seal = shown.launch.seal() if shown is not None and shown.launch is not None else ""
             running = replace(context, call=RunningCall(call, shown, lambda text: None, seal))
             done = await tool.run(call.arguments, running)
