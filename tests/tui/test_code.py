@@ -17,6 +17,7 @@ from cockpit.protocol.code import Navigate, ProblemRow, ProblemRows, Problems, S
 from cockpit.protocol.messages import ToolCall
 from cockpit.protocol.queries import Query, Reply
 from cockpit.protocol.rows import PanelRow
+from cockpit.tui.actions.open_location import open_in_viewer
 from cockpit.tui.screens.live_picker import LivePicker
 from cockpit.tui.screens.reader import FileViewer, SourceView
 
@@ -61,7 +62,7 @@ async def test_go_to_symbol_narrows_while_typing_and_enter_looks_without_an_edit
         await until(lambda: "def total(self) -> Decimal:" in s.screen, s)
         assert "line 15 of" in s.screen
         await s.press("escape")
-        assert len(s.app.screen_stack) == 1 and s.state.code.at_hand == CART
+        assert len(s.app.screen_stack) == 1 and s.state.code.current_file == CART
 
 
 async def test_an_older_answer_never_overwrites_a_newer_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,7 +76,7 @@ async def test_an_older_answer_never_overwrites_a_newer_one(monkeypatch: pytest.
 
     async with seat(idle(), replies=replies) as s:
         gate = asyncio.Event()
-        channel = s.app.desk and s.app.desk.link and s.app.desk.link.channel
+        channel = s.app.controller and s.app.controller.link.channel
         assert channel is not None
         usual = channel.ask
 
@@ -426,10 +427,8 @@ async def test_a_panels_row_that_names_a_place_opens_it() -> None:
 
 async def test_a_big_file_is_fetched_page_by_page() -> None:
     async with seat(idle()) as s:
-        assert s.app.desk is not None
-        from cockpit.tui.actions import open_location
-
-        s.app.run_worker(open_location.open_in_viewer(s.app.desk, "big.log", 4000, 1))
+        assert s.app.controller is not None
+        s.app.run_worker(open_in_viewer(s.app, s.app.controller.link, "big.log", 4000, 1))
         await until(lambda: "line 4000 " in s.screen, s)
         source = s.app.screen.query_one(SourceView)
         assert len(source._lines) <= 1200

@@ -16,7 +16,8 @@ from cockpit.protocol.queries import Query, Reply, SessionRow
 from cockpit.protocol.recordings import RecordingChannel, RecordingDeck
 from cockpit.protocol.rows import ApprovalPart
 from cockpit.tui.actions.table import ACTIONS
-from cockpit.tui.app import Cockpit, CockpitOptions
+from cockpit.tui.app import Cockpit
+from cockpit.tui.render.widgets import StartOptions
 from cockpit.tui.screens.picker import ChoiceList
 
 
@@ -69,7 +70,7 @@ async def test_a_prompt_typed_before_the_deck_is_ready_waits_and_is_shown() -> N
         await gate.wait()
         return RecordingDeck(channel)
 
-    app = Cockpit(slow_deck, "/tmp", CockpitOptions(still=True))
+    app = Cockpit(slow_deck, "/tmp", StartOptions(still=True))
     async with app.run_test(size=(100, 30)) as pilot:
         s = Seat(app, pilot, channel, RecordingDeck(channel))
         await pilot.press(*"early", "enter")
@@ -336,9 +337,10 @@ async def test_a_key_under_a_typing_hand_is_no_answer() -> None:
     async with seat(scene) as s:
         await s.type("h")
         await s.press("backspace")
-        s.app.typed_at = time.monotonic()
+        s.app.editor.note_key()
         await s.play(scene.asks(call="c4"))
-        s.app.desk.quiet_until = time.monotonic() + 60 if s.app.desk else 0
+        assert s.app.controller is not None
+        s.app.controller.draft.quiet_until = time.monotonic() + 60
         await s.press("y")
         assert s.app.editor.text == "y" and not sent(s, ops.Decide)
 
@@ -347,8 +349,8 @@ async def test_a_key_that_is_held_answers_one_approval_and_not_the_next() -> Non
     scene = running()
     async with seat(scene, quiet=60.0) as s:
         await s.play(scene.asks(call="c4", id="a1"))
-        assert s.app.desk is not None
-        s.app.desk.quiet_until = 0.0
+        assert s.app.controller is not None
+        s.app.controller.draft.quiet_until = 0.0
         await s.press("y")
         await s.play(scene.decided("a1").asks(call="c5", id="a2"))
         await s.press("y", "y", "n", "a")

@@ -75,13 +75,18 @@ def test_a_delta_copies_nothing() -> None:
 def test_the_whole_message_closes_the_answer_its_deltas_built() -> None:
     state = after(Scene().start().says("hi").step().streams("hel", "lo").answers("hello"))
     answer = last(state, AnswerEntry)
-    assert isinstance(answer, AnswerEntry) and answer.done and answer.whole == 0 and answer.parts == ["hello"]
+    assert (
+        isinstance(answer, AnswerEntry)
+        and answer.done
+        and answer.replacements == 0
+        and answer.parts == ["hello"]
+    )
 
 
 def test_a_whole_message_that_differs_replaces_what_was_streamed() -> None:
     state = after(Scene().start().says("hi").step().streams("secret").answers("[redacted]"))
     answer = last(state, AnswerEntry)
-    assert isinstance(answer, AnswerEntry) and answer.text == "[redacted]" and answer.whole == 1
+    assert isinstance(answer, AnswerEntry) and answer.text == "[redacted]" and answer.replacements == 1
 
 
 def test_a_message_without_deltas_is_shown_whole() -> None:
@@ -104,7 +109,7 @@ def test_a_steered_word_stands_where_it_was_taken() -> None:
     state = ScreenState(waiting=[PendingPrompt("o9", "also this", "steer")])
     after(Scene().start().says("hi").step().steered("also this"), state)
     said = last(state, PromptEntry)
-    assert isinstance(said, PromptEntry) and said.steer and not state.waiting
+    assert isinstance(said, PromptEntry) and said.steer and not state.pending
 
 
 def test_a_prompt_waits_until_its_turn_starts() -> None:
@@ -112,7 +117,7 @@ def test_a_prompt_waits_until_its_turn_starts() -> None:
         waiting=[PendingPrompt("mine", "later", "prompt"), PendingPrompt("next", "last", "follow-up")]
     )
     after(Scene().start().says("later", op="mine"), state)
-    assert [one.op for one in state.waiting] == ["next"]
+    assert [one.op for one in state.pending] == ["next"]
 
 
 def test_a_running_call_keeps_the_tail_of_its_output() -> None:

@@ -30,9 +30,10 @@ def run(
     gc.disable()  # nothing made while starting is garbage; `Desk` turns it on again
     sys.setswitchinterval(0.001)  # imports in the background thread give way to keys sooner
     os.environ.setdefault("ESCDELAY", ESCAPE_MS)
-    from cockpit.tui.app import Cockpit, CockpitOptions
+    from cockpit.tui.app import Cockpit
+    from cockpit.tui.render.widgets import StartOptions
 
     reduced = still or bool(os.environ.get("COCKPIT_STILL"))
-    app = Cockpit(make_deck, root, CockpitOptions(resume, theme, reduced, prompt, real=True))
+    app = Cockpit(make_deck, root, StartOptions(resume, theme, reduced, prompt, real=True))
     result = app.run()
     return result if result is not None else (app.return_code or 0)

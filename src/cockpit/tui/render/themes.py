@@ -1,10 +1,8 @@
-"""Style keys to Rich styles, from the colours of the theme in force.
+"""Themes, from cockpit's own files, the user's files and plugins; and the palette of the current theme.
 
-A key is `FOREGROUND[/BACKGROUND][+FLAGS]`: `body`, `muted+i`, `success/added+b`. Flags are b(old), i(talic),
-u(nderline), s(trike), d(im), r(everse). A name that the theme lacks is mixed from those it has.
-
-Theme files: ours, packaged, and a person's own; and the themes of plugins. A broken one is named and
-skipped.
+The palette resolves style keys to Rich styles. A key is `FOREGROUND[/BACKGROUND][+FLAGS]`: `body`, `muted+i`,
+`success/added+b`. Flags are b(old), i(talic), u(nderline), s(trike), d(im), r(everse). A colour that the
+theme lacks is mixed from those it has. A broken theme is reported and skipped.
 """
 
 import tomllib
@@ -59,7 +57,7 @@ _UNDERLINED = frozenset({"link", "place"})
 
 
 class Palette(dict[str, Style]):
-    """Styles by key, made when first asked for. `background` is what lies under a key without one."""
+    """Styles by key, made on first use. `background` is for keys that name none."""
 
     def __init__(self, colours: Mapping[str, str], background: str = "background") -> None:
         super().__init__()
@@ -83,11 +81,11 @@ class Palette(dict[str, Style]):
         return style
 
     def on(self, background: str) -> "Palette":
-        """The same colours over another background."""
+        """The same colours over another default background."""
         return Palette(self._colours, background)
 
     def colour(self, name: str) -> Color:
-        """A colour by name: the theme's own, or one made of the theme's."""
+        """A colour by name: the theme's own, or one derived from the theme."""
         if value := self._colours.get(name):
             return Color.parse(value)
         if same := _ALIASES.get(name):
@@ -99,7 +97,7 @@ class Palette(dict[str, Style]):
 
 
 def theme_colours(theme: Theme) -> dict[str, str]:
-    """Every colour that `theme` states, by name."""
+    """Every colour of `theme`, by name."""
     stated = {
         name: getattr(theme, name)
         for name in (
@@ -133,7 +131,7 @@ _THEME_FIELDS = frozenset(field.name for field in fields(Theme))
 
 
 def packaged_folder() -> Path:
-    """The folder of our themes: in the wheel `cockpit/themes`, in a checkout `themes` at its top."""
+    """The folder of cockpit's own themes: `cockpit/themes` in a wheel, `themes` at the top of a checkout."""
     package = Path(cockpit.__file__).parent
     inside = package / "themes"
     return inside if inside.is_dir() else package.parent.parent / "themes"
@@ -145,7 +143,7 @@ def default_theme() -> Theme:
 
 
 def load_theme(path: Path) -> Theme:
-    """The theme in `path`. Raises ValueError, saying what is wrong with the file."""
+    """Load the theme in `path`. Raises ValueError, saying what is wrong with the file."""
     try:
         table = tomllib.loads(path.read_text("utf-8"))
     except OSError as error:
@@ -159,8 +157,8 @@ def load_theme(path: Path) -> Theme:
 
 
 def plugin_themes(rows: "Sequence[ListingRow]") -> tuple[list[Theme], list[str]]:
-    """The themes of plugins, from what `Listing("themes")` told, and what is wrong with the others. What
-    Textual's theme has no field for is one of cockpit's own colours."""
+    """The themes of plugins, from the reply to `Listing("themes")`, and what is wrong with the others. A
+    value that Textual's theme has no field for is one of cockpit's own colours."""
     themes: list[Theme] = []
     problems: list[str] = []
     for row in rows:
@@ -174,7 +172,7 @@ def plugin_themes(rows: "Sequence[ListingRow]") -> tuple[list[Theme], list[str]]
 
 
 def _build_theme(file: str, table: dict[str, Any]) -> Theme:
-    """The theme of a table. Raises ValueError, saying what is wrong with it."""
+    """Build a theme from a table. Raises ValueError, saying what is wrong with it."""
     if "primary" not in table:
         raise ValueError(f'theme {file} lacks `primary`; add a line like primary = "#f2b45a"')
     _check_colours(file, table)
@@ -182,7 +180,7 @@ def _build_theme(file: str, table: dict[str, Any]) -> Theme:
 
 
 def find_themes() -> tuple[list[Theme], list[str]]:
-    """Every theme that can be used, and what is wrong with the others."""
+    """Every theme of a file that can be used, and what is wrong with the others."""
     themes: list[Theme] = []
     problems: list[str] = []
     for folder in (packaged_folder(), paths.config() / "themes"):
@@ -204,6 +202,6 @@ def _check_colours(file: str, table: dict[str, object]) -> None:
             try:
                 Color.parse(value)
             except ColorParseError as error:
-                raise ValueError(f"theme {file}: {name} = {value!r} is no colour") from error
+                raise ValueError(f"theme {file}: {name} = {value!r} is not a colour") from error
         elif name in ("primary", "background", "foreground") and not isinstance(value, str):
             raise ValueError(f"theme {file}: {name} must be a colour in quotes")

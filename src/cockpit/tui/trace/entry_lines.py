@@ -6,8 +6,7 @@ How each entry of the Trace is drawn: entry, width and moment to lines. Pure.
 from typing import assert_never
 
 from cockpit.protocol.content import Diff, Text
-from cockpit.tui.clean import clean_output
-from cockpit.tui.render import number_format
+from cockpit.protocol.safe_text import clean_output
 from cockpit.tui.render.blocks import draw_block, draw_markdown
 from cockpit.tui.render.layout import (
     MARGIN,
@@ -19,6 +18,7 @@ from cockpit.tui.render.layout import (
     layout_paragraph,
     shorten,
 )
+from cockpit.tui.render.number_format import format_cost, format_count, format_duration, format_tokens
 from cockpit.tui.render.welcome import welcome_lines
 from cockpit.tui.state.entries import (
     AnswerEntry,
@@ -87,11 +87,9 @@ def _call_facts(entry: CallEntry, moment: Moment) -> list[Piece]:
         added, removed = sum(d.added for d in diffs), sum(d.removed for d in diffs)
         pieces += [(f"+{added}", "good"), (" ", "body"), (f"-{removed}", "bad"), (" ", "body")]
     elif entry.text and entry.kind in ("read", "search", "execute", "fetch"):
-        pieces.append(
-            (number_format.format_count(entry.text.rstrip("\n").count("\n") + 1, "line") + " ", "faint")
-        )
+        pieces.append((format_count(entry.text.rstrip("\n").count("\n") + 1, "line") + " ", "faint"))
     if entry.seconds >= 0.1:
-        pieces.append((f" {number_format.format_duration(entry.seconds)} ", "faint"))
+        pieces.append((f" {format_duration(entry.seconds)} ", "faint"))
     return pieces
 
 
@@ -253,9 +251,7 @@ def _draw_thought(entry: ThoughtEntry, width: int, moment: Moment) -> list[Style
                 indent=3,
             )
         ]
-    took = (
-        f"thought for {number_format.format_duration(entry.seconds)}" if entry.seconds >= 0.1 else "thought"
-    )
+    took = f"thought for {format_duration(entry.seconds)}" if entry.seconds >= 0.1 else "thought"
     sign = "▾" if entry.expanded else "▸"
     lines = [StyledLine([(f" {sign} ", "faint"), (took, "muted+i")], indent=3)]
     if entry.expanded:
@@ -270,7 +266,7 @@ def _draw_subagent(entry: SubagentEntry, width: int, moment: Moment) -> list[Sty
     if entry.done and entry.done != "end_turn":
         sign, key = "■", "warn"
     doing = entry.activity if running else {"end_turn": "done"}.get(entry.done, entry.done)
-    right: list[Piece] = [(f"{number_format.format_count(entry.calls, 'call')} ", "faint")]
+    right: list[Piece] = [(f"{format_count(entry.calls, 'call')} ", "faint")]
     name = entry.agent.removeprefix("main/")
     shown = shorten(doing, max(8, width - cell_width(name) - 20))
     pieces: list[Piece] = [
@@ -321,15 +317,15 @@ def _draw_plan(entry: PlanEntry, width: int) -> list[StyledLine]:
 
 
 def _draw_turn_end(entry: TurnEndEntry, width: int) -> list[StyledLine]:
-    facts = [number_format.format_count(entry.steps, "step")] if entry.steps else []
+    facts = [format_count(entry.steps, "step")] if entry.steps else []
     if entry.calls:
-        facts.append(number_format.format_count(entry.calls, "call"))
+        facts.append(format_count(entry.calls, "call"))
     if entry.denied:
         facts.append(f"{entry.denied} refused")
-    facts.append(number_format.format_duration(entry.seconds))
+    facts.append(format_duration(entry.seconds))
     used = entry.usage.input + entry.usage.output
     if used:
-        facts += [f"{number_format.format_tokens(used)} tokens", number_format.format_cost(entry.usage.cost)]
+        facts += [f"{format_tokens(used)} tokens", format_cost(entry.usage.cost)]
     text = " · ".join(facts)
     word, key = _describe_stop(entry)
     if not word:

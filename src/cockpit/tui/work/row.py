@@ -1,4 +1,4 @@
-"""What Work's tabs are made of: a row, its shade, the head of a section. Pure."""
+"""The rows of Work's tabs, and the lines they are made of."""
 
 from dataclasses import dataclass
 
@@ -7,11 +7,11 @@ from cockpit.tui.render.layout import Piece, StyledLine
 
 @dataclass(frozen=True, slots=True)
 class WorkRow:
-    """A line, and what choosing it does: `diff:PATH`, `place:PATH:LINE:COLUMN`, `panel:PLUGIN/ACTION`,
+    """A line, and the action of choosing it: `diff:PATH`, `place:PATH:LINE:COLUMN`, `panel:PLUGIN/ACTION`,
     `option:N`, `part:ID`, `agent:PATH`, `form:`, or nothing."""
 
     line: StyledLine
-    does: str = ""
+    action: str = ""
 
 
 def blank_row() -> WorkRow:
@@ -19,21 +19,12 @@ def blank_row() -> WorkRow:
 
 
 def heading_line(text: str, right: str = "", key: str = "heading") -> StyledLine:
-    """The head of a section."""
+    """The heading of a section."""
     return StyledLine(
         [(" " + text, f"{key}/surface+b")], "body/surface", right=[(f"{right} ", "muted/surface")]
     )
 
 
 def row_line(*pieces: Piece, right: list[Piece] | None = None) -> StyledLine:
-    """A line on Work's own shade."""
-    shaded = [(text, shade_key(key)) for text, key in pieces]
-    return StyledLine(shaded, "body/surface", right=[(text, shade_key(key)) for text, key in right or []])
-
-
-def shade_key(key: str) -> str:
-    """`key` on Work's shade, where it names no other."""
-    if "/" in key:
-        return key
-    name, plus, flags = key.partition("+")
-    return f"{name}/surface{plus}{flags}"
+    """A line on Work's background."""
+    return StyledLine(pieces, right=right or ()).on("surface")
