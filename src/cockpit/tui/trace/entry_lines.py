@@ -1,6 +1,6 @@
-"""How a tool call is drawn: one line that changes in place, and its output folded below it.
+"""Draws the entries of the Trace: an entry, the width and the moment give lines.
 
-How each entry of the Trace is drawn: entry, width and moment to lines. Pure.
+A tool call is one line that changes in place, with its output folded below it.
 """
 
 from typing import assert_never
@@ -34,6 +34,8 @@ from cockpit.tui.state.entries import (
     WelcomeEntry,
 )
 
+MAX_PROMPT_LINES = 16
+"""Lines of a folded prompt: a pasted log, or the text of a skill, need not be scrolled past each time."""
 _FOLDED_TAIL = 6
 _FOLDED_DIFF = 14
 _MAX_OUTPUT_LINES = 4_000
@@ -58,6 +60,42 @@ _STATUS_WORDS = {
 }
 
 
+def draw_entry(entry: Entry, width: int, moment: Moment) -> list[StyledLine]:
+    """The lines of any entry."""
+    match entry:
+        case WelcomeEntry():
+            return _draw_welcome(entry, width)
+        case PromptEntry():
+            return _draw_prompt(entry, width)
+        case ThoughtEntry():
+            return _draw_thought(entry, width, moment)
+        case AnswerEntry():
+            return draw_markdown(entry.text, width, MARGIN)
+        case CallEntry():
+            return draw_call(entry, width, moment)
+        case SubagentEntry():
+            return _draw_subagent(entry, width, moment)
+        case RemarkEntry():
+            return _draw_remark(entry, width)
+        case OutputEntry():
+            return _draw_output(entry, width)
+        case PlanEntry():
+            return _draw_plan(entry, width)
+        case TurnEndEntry():
+            return _draw_turn_end(entry, width)
+        case _:
+            assert_never(entry)
+
+
+def gap_before(entry: Entry, previous: Entry | None) -> int:
+    """How many blank lines are above `entry`: none between calls, one between other entries."""
+    if previous is None:
+        return 0
+    if isinstance(entry, CallEntry | SubagentEntry) and isinstance(previous, CallEntry | SubagentEntry):
+        return 0
+    return 1
+
+
 def draw_call(entry: CallEntry, width: int, moment: Moment) -> list[StyledLine]:
     sign, key = ("⊘", "faint") if _is_plan_denial(entry) else _STATUS_SIGNS[entry.status]
     if entry.status == "running":
@@ -65,9 +103,9 @@ def draw_call(entry: CallEntry, width: int, moment: Moment) -> list[StyledLine]:
     verb, _, rest = entry.title.partition(" ")
     right = _call_facts(entry, moment)
     room = width - 4 - sum(cell_width(text) for text, _ in right)
-    shown = shorten(f"{verb} {rest}" if rest else verb, max(10, room))
-    pieces: list[Piece] = [(" ", "body"), (sign, key), (" ", "body"), (shown[: len(verb)], "body+b")]
-    pieces.append((shown[len(verb) :], "muted" if entry.status == "ok" else "body"))
+    title = shorten(f"{verb} {rest}" if rest else verb, max(10, room))
+    pieces: list[Piece] = [(" ", "body"), (sign, key), (" ", "body"), (title[: len(verb)], "body+b")]
+    pieces.append((title[len(verb) :], "muted" if entry.status == "ok" else "body"))
     if entry.asked_by == "person":
         pieces.append(("  by you", "person"))
     return [StyledLine(pieces, right=right, indent=3), *_call_output(entry, width)]
@@ -109,9 +147,8 @@ def _call_output(entry: CallEntry, width: int) -> list[StyledLine]:
     if not entry.text.strip():
         return []
     if entry.status in ("error", "denied"):
-        return _bar_lines(
-            _last_lines(entry.text, _FOLDED_TAIL), width, "body" if entry.status == "error" else "warn"
-        )
+        key = "body" if entry.status == "error" else "warn"
+        return _bar_lines(_last_lines(entry.text, _FOLDED_TAIL), width, key)
     if entry.kind == "execute":
         return _bar_lines(_last_lines(entry.text, _FOLDED_TAIL), width, "muted")
     if entry.asked_by == "person":
@@ -120,12 +157,12 @@ def _call_output(entry: CallEntry, width: int) -> list[StyledLine]:
 
 
 def _is_plan_denial(entry: CallEntry) -> bool:
-    """Refused by plan mode: expected, so one quiet line."""
+    """Whether plan mode refused the call: that is expected, so it is one quiet line."""
     return entry.status == "denied" and entry.text.startswith("denied: plan mode")
 
 
 def _full_output(entry: CallEntry, width: int) -> list[StyledLine]:
-    """The result as people see it: its blocks, or the text the model read."""
+    """The whole result: its blocks, or the text that the model got."""
     if entry.blocks:
         lines: list[StyledLine] = []
         for block in entry.blocks:
@@ -133,15 +170,13 @@ def _full_output(entry: CallEntry, width: int) -> list[StyledLine]:
     else:
         lines = _bar_lines(entry.text.rstrip("\n").split("\n"), width, "muted")
     if len(lines) > _MAX_OUTPUT_LINES:
-        left = len(lines) - _MAX_OUTPUT_LINES
-        lines[_MAX_OUTPUT_LINES:] = [
-            StyledLine([("   │ ", "faint"), (f"… {left:,} more lines", "muted+i")], indent=5)
-        ]
+        more = f"… {len(lines) - _MAX_OUTPUT_LINES:,} more lines"
+        lines[_MAX_OUTPUT_LINES:] = [StyledLine([("   │ ", "faint"), (more, "muted+i")], indent=5)]
     return lines
 
 
 def _last_lines(text: str, most: int) -> list[str]:
-    """The last lines of `text`, with a line that counts what stands before them."""
+    """The last lines of `text`, below a line that counts those before them."""
     lines = text.rstrip("\n").split("\n")
     if len(lines) <= most + 1:
         return lines
@@ -149,6 +184,7 @@ def _last_lines(text: str, most: int) -> list[str]:
 
 
 def fold_lines(lines: list[StyledLine], most: int) -> list[StyledLine]:
+    """The first `most` lines, above a line that counts the others."""
     if len(lines) <= most + 1:
         return lines
     more = StyledLine(
@@ -163,46 +199,6 @@ def _bar_lines(texts: list[str], width: int, key: str) -> list[StyledLine]:
     for text in texts:
         lines += layout_paragraph(text.expandtabs(4), width - 1, key=key, first=bar, rest=bar)
     return lines
-
-
-# A pasted log, or the text of a skill, is not scrolled past again and again.
-MAX_PROMPT_LINES = 16
-
-
-def draw_entry(entry: Entry, width: int, moment: Moment) -> list[StyledLine]:
-    """The lines of `entry`."""
-    match entry:
-        case WelcomeEntry():
-            return _draw_welcome(entry, width)
-        case PromptEntry():
-            return _draw_prompt(entry, width)
-        case ThoughtEntry():
-            return _draw_thought(entry, width, moment)
-        case AnswerEntry():
-            return draw_markdown(entry.text, width, MARGIN)
-        case CallEntry():
-            return draw_call(entry, width, moment)
-        case SubagentEntry():
-            return _draw_subagent(entry, width, moment)
-        case RemarkEntry():
-            return _draw_remark(entry, width)
-        case OutputEntry():
-            return _draw_output(entry, width)
-        case PlanEntry():
-            return _draw_plan(entry, width)
-        case TurnEndEntry():
-            return _draw_turn_end(entry, width)
-        case _:
-            assert_never(entry)
-
-
-def gap_before(entry: Entry, previous: Entry | None) -> int:
-    """Blank lines above `entry`: none between calls, one between everything else."""
-    if previous is None:
-        return 0
-    if isinstance(entry, CallEntry | SubagentEntry) and isinstance(previous, CallEntry | SubagentEntry):
-        return 0
-    return 1
 
 
 def _draw_welcome(entry: WelcomeEntry, width: int) -> list[StyledLine]:
@@ -235,22 +231,10 @@ def _draw_thought(entry: ThoughtEntry, width: int, moment: Moment) -> list[Style
     if not entry.done:
         words = " ".join(entry.text[-400:].split())
         room = width - 16
-        tail = (
-            words
-            if cell_width(words) <= room
-            else "…" + words[-max(1, room // 2 if not words.isascii() else room) :]
-        )
-        return [
-            StyledLine(
-                [
-                    (" ", "body"),
-                    (SPINNER[moment.step % 10], "machine"),
-                    (" thinking  ", "muted"),
-                    (tail, "faint+i"),
-                ],
-                indent=3,
-            )
-        ]
+        if cell_width(words) > room:
+            words = "…" + words[-max(1, room if words.isascii() else room // 2) :]
+        pieces: list[Piece] = [(" ", "body"), (SPINNER[moment.step % 10], "machine")]
+        return [StyledLine([*pieces, (" thinking  ", "muted"), (words, "faint+i")], indent=3)]
     took = f"thought for {format_duration(entry.seconds)}" if entry.seconds >= 0.1 else "thought"
     sign = "▾" if entry.expanded else "▸"
     lines = [StyledLine([(f" {sign} ", "faint"), (took, "muted+i")], indent=3)]
@@ -265,16 +249,16 @@ def _draw_subagent(entry: SubagentEntry, width: int, moment: Moment) -> list[Sty
     sign, key = (SPINNER[moment.step % 10], "machine") if running else ("✓", "good")
     if entry.done and entry.done != "end_turn":
         sign, key = "■", "warn"
-    doing = entry.activity if running else {"end_turn": "done"}.get(entry.done, entry.done)
+    activity = entry.activity if running else {"end_turn": "done"}.get(entry.done, entry.done)
     right: list[Piece] = [(f"{format_count(entry.calls, 'call')} ", "faint")]
     name = entry.agent.removeprefix("main/")
-    shown = shorten(doing, max(8, width - cell_width(name) - 20))
+    activity = shorten(activity, max(8, width - cell_width(name) - 20))
     pieces: list[Piece] = [
         (" ", "body"),
         (sign, key),
         (" ", "body"),
         (name, "body+b"),
-        (f"  {shown}", "muted"),
+        (f"  {activity}", "muted"),
     ]
     lines = [StyledLine(pieces, right=right, indent=3)]
     if entry.expanded and entry.text:
@@ -287,14 +271,11 @@ def _draw_remark(entry: RemarkEntry, width: int) -> list[StyledLine]:
     first: list[Piece] = [(" ", "body"), (sign + " ", key)]
     rest: list[Piece] = [("   ", "body")]
     text = f"{entry.source}: {entry.text}" if entry.source else entry.text
-    lines = layout_paragraph(
-        text, min(width, 104), key="muted" if entry.level == "note" else "body", first=first, rest=rest
-    )
+    text_key, room = "muted" if entry.level == "note" else "body", min(width, 104)
+    lines = layout_paragraph(text, room, key=text_key, first=first, rest=rest)
     if entry.hint:
         arrow: list[Piece] = [("   → ", key)]
-        lines += layout_paragraph(
-            entry.hint, min(width, 104), key="muted", first=arrow, rest=[("     ", "body")]
-        )
+        lines += layout_paragraph(entry.hint, room, key="muted", first=arrow, rest=[("     ", "body")])
     return lines
 
 
@@ -329,8 +310,7 @@ def _draw_turn_end(entry: TurnEndEntry, width: int) -> list[StyledLine]:
     text = " · ".join(facts)
     word, key = _describe_stop(entry)
     if not word:
-        rule = "─" * 2
-        return [StyledLine([(f" {rule} ", "faint"), (text, "faint")], indent=4)]
+        return [StyledLine([(" ── ", "faint"), (text, "faint")], indent=4)]
     first: list[Piece] = [(" ", "body"), (f"{word} ", key), (f"· {text}", "faint")]
     lines = [StyledLine(first, indent=1)]
     if entry.message:
