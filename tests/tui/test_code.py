@@ -140,7 +140,7 @@ async def test_while_the_index_reads_files_the_list_says_how_far_it_is_and_fills
         await until(lambda: "looking for files" in s.screen, s)
         await s.play(scene.add(reading("index  120 of 885 files")))
         await until(lambda: "reading files: 120 of 885" in s.screen, s)
-        assert "nothing fits" not in s.screen
+        assert "no match" not in s.screen
         done[0] = 885
         await s.play(scene.add(events.PanelChanged("servers", ())))
         await until(lambda: "Cart.total" in s.screen and "reading files" not in s.screen, s)
@@ -206,7 +206,7 @@ async def test_the_outline_of_the_file_at_hand_is_a_picker_too() -> None:
     scene = idle()
     async with seat(scene) as s:
         await s.press("f7")
-        assert "no file is at hand" in "".join(str(one.message) for one in s.app._notifications)
+        assert "there is no current file yet" in "".join(str(one.message) for one in s.app._notifications)
         await s.play(reading(scene))
         await s.press("f7")
         await until(lambda: "Cart.total.rebate" in s.screen, s)
@@ -296,7 +296,7 @@ async def test_the_outline_tab_is_nested_follows_the_file_at_hand_and_opens_plac
     scene = idle()
     async with seat(scene) as s:
         await s.press("alt+2")
-        assert "no file is at hand" in s.screen
+        assert "no current file yet" in s.screen
         await s.play(reading(scene))
         await until(lambda: "│ │ rebate" in s.screen, s)
         assert "▸ │ │ rebate" in s.screen and CART in s.screen

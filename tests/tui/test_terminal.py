@@ -53,9 +53,9 @@ def test_alt_and_a_digit_choose_a_tab_and_type_nothing(home: Path) -> None:
     with cockpit_on("idle", home, columns=120) as terminal:
         terminal.until_text("deepseek-chat")
         terminal.send(b"\x1b2")
-        terminal.until_text("no file is at hand")
+        terminal.until_text("no current file yet")
         terminal.send(b"\x1b1")
-        terminal.until(lambda: "no file is at hand" not in terminal.text, "the tab Now")
+        terminal.until(lambda: "no current file yet" not in terminal.text, "the tab Now")
         assert not any(letter in terminal.text for letter in "¡™£")
 
 

@@ -161,8 +161,8 @@ class Reactions:
         """Carry out one of this frontend's actions for a command, with its words, and perhaps a prompt."""
         name = str(values.get("action", "")).replace("select_model", "model")
         action = BY_NAME.get(name) or BY_SLASH.get(name)
-        given = values.get("arguments")
-        arguments = given if isinstance(given, dict) else {}
+        table = values.get("arguments")
+        arguments = table if isinstance(table, dict) else {}
         words = [str(arguments[key]) for key in ("text", "model", "preset") if arguments.get(key)]
         if action is None:
             self._link.say("warning", f"unknown action {name}", "a newer cockpit may have it")

@@ -1,4 +1,4 @@
-"""Start the cockpit on a real terminal, and leave the terminal as it was found."""
+"""Starts the cockpit on a real terminal, and restores the terminal afterwards."""
 
 import gc
 import os
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from cockpit.protocol.channel import Deck
 
 ESCAPE_MS = "25"
-"""How long a lone ESC byte may be the start of a sequence; Textual's 100 ms are felt."""
+"""How long a lone ESC byte may be the start of a sequence; Textual's 100 ms are noticeable."""
 
 
 def run(
@@ -22,12 +22,12 @@ def run(
     prompt: str = "",
     still: bool = False,
 ) -> int:
-    """The cockpit on `root` until it is left; the exit code.
+    """Run the cockpit on `root`. Returns the exit code.
 
-    `make_deck` is awaited on the cockpit's own loop after the first paint. `prompt` is sent as soon
-    as the session is open.
+    `make_deck` is awaited on the cockpit's own loop after the first paint. `prompt` is sent as soon as the
+    session is open. `still` turns off animation, blinking and clocks.
     """
-    gc.disable()  # nothing made while starting is garbage; `Desk` turns it on again
+    gc.disable()  # nothing made while starting is garbage; `SessionController` enables it again
     sys.setswitchinterval(0.001)  # imports in the background thread give way to keys sooner
     os.environ.setdefault("ESCDELAY", ESCAPE_MS)
     from cockpit.tui.app import Cockpit

@@ -75,21 +75,21 @@ class ThemeSelection:
 
     def load_files(self) -> list[str]:
         """Register the themes of files. Returns what is wrong with some."""
-        found, problems = themes.find_themes()
-        self._register(found)
+        loaded, problems = themes.find_themes()
+        self._register(loaded)
         return problems
 
     def load_plugins(self, rows: Sequence[ListingRow]) -> list[str]:
         """Register the themes of plugins. Returns what is wrong with some, or with the requested theme."""
-        found, problems = themes.plugin_themes(rows)
-        self._register(found)
+        loaded, problems = themes.plugin_themes(rows)
+        self._register(loaded)
         if self._requested:
             problems.append(f"unknown theme {self._requested}; /theme lists them")
             self._requested = ""
         return problems
 
-    def _register(self, found: Sequence[Theme]) -> None:
-        for theme in found:
+    def _register(self, loaded: Sequence[Theme]) -> None:
+        for theme in loaded:
             if theme != self._app.available_themes.get(theme.name):  # else everything would be styled again
                 self._app.register_theme(theme)
         if self._requested in self._app.available_themes:

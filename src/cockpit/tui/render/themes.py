@@ -114,16 +114,16 @@ def theme_colours(theme: Theme) -> dict[str, str]:
             "error",
         )
     }
-    found = {name: value for name, value in stated.items() if value}
+    colours = {name: value for name, value in stated.items() if value}
     if theme.ansi:
-        found = {**_ANSI_COLOURS, **found}
-    found.setdefault("foreground", "#e0e0e0" if theme.dark else "#202020")
-    found.setdefault("background", "#121212" if theme.dark else "#f4f4f4")
+        colours = {**_ANSI_COLOURS, **colours}
+    colours.setdefault("foreground", "#e0e0e0" if theme.dark else "#202020")
+    colours.setdefault("background", "#121212" if theme.dark else "#f4f4f4")
     for name, other in (("secondary", "primary"), ("accent", "primary"), ("success", "secondary")):
-        found.setdefault(name, found[other])
-    found.setdefault("warning", found["accent"])
-    found.setdefault("error", "#d05050")
-    return {**found, **{name: str(value) for name, value in theme.variables.items()}}
+        colours.setdefault(name, colours[other])
+    colours.setdefault("warning", colours["accent"])
+    colours.setdefault("error", "#d05050")
+    return {**colours, **{name: str(value) for name, value in theme.variables.items()}}
 
 
 DEFAULT_THEME = "cockpit-night"
@@ -162,8 +162,8 @@ def plugin_themes(rows: "Sequence[ListingRow]") -> tuple[list[Theme], list[str]]
     themes: list[Theme] = []
     problems: list[str] = []
     for row in rows:
-        top = {key: one for key, one in row.values.items() if key in _THEME_FIELDS and key != "variables"}
-        own = {key: one for key, one in row.values.items() if key not in _THEME_FIELDS}
+        top = {key: value for key, value in row.values.items() if key in _THEME_FIELDS and key != "variables"}
+        own = {key: value for key, value in row.values.items() if key not in _THEME_FIELDS}
         try:
             themes.append(_build_theme(row.name, {**top, "name": row.name, "variables": own}))
         except (ValueError, TypeError) as error:

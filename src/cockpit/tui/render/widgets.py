@@ -47,10 +47,10 @@ def to_strip(line: StyledLine, width: int, palette: Palette, marks: Sequence[Str
     used = sum(cell_width(segment.text) for segment in segments)
     fill = palette[line.fill]
     right = [Segment(clean(text), palette[key]) for text, key in line.right]
-    taken = sum(cell_width(segment.text) for segment in right)
+    right_width = sum(cell_width(segment.text) for segment in right)
     free = width - used
-    if right and free > taken:
-        segments += [Segment(" " * (free - taken), fill), *right]
+    if right and free > right_width:
+        segments += [Segment(" " * (free - right_width), fill), *right]
         free = 0
     if free > 0:
         segments.append(Segment(" " * free, fill))

@@ -29,8 +29,8 @@ def _recount_files(state: ScreenState, event: Rewound, envelope: Envelope) -> No
     state.files.clear()
     for seq, change in state.changes:
         if not any(
-            begin <= seq < end and change.path not in kept
-            for begin, end, kept in state.undone_ranges.values()
+            begin <= seq < end and change.path not in left_alone
+            for begin, end, left_alone in state.undone_ranges.values()
         ):
             _add_change(state.files, change)
 

@@ -193,7 +193,7 @@ class TraceView(ScrollView, can_focus=True):
 
     def render_lines(self, crop: Region) -> list[Strip]:
         if self._placed_for != (self.size, self.container_size):
-            # A layout changes first the one, then the other, without an event.
+            # A layout changes the two sizes one after the other, without an event.
             self._place(None)
         self._painting = True
         try:

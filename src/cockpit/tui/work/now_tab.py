@@ -30,8 +30,7 @@ from cockpit.tui.state.entries import CallEntry, SubagentEntry
 from cockpit.tui.state.screen_state import ChangedFile, ScreenState
 from cockpit.tui.work.approval_card import DetailLayout, approval_rows, detail_rows
 from cockpit.tui.work.approval_draft import ApprovalChoice
-from cockpit.tui.work.row import WorkRow, blank_row, heading_line, row_line
-from cockpit.tui.work.tabs import outline_rows, problem_rows
+from cockpit.tui.work.tabs import WorkRow, blank_row, heading_line, outline_rows, problem_rows, row_line
 
 MAX_AGENTS = 12
 MAX_PANEL_ROWS = 40

@@ -1,8 +1,10 @@
-"""The tabs of Work: the line of tabs itself, and the rows of Outline and Problems. `now_tab` has those of
-Now.
+"""The tabs of Work: the rows they are made of, the line of tabs, and the tabs Outline and Problems.
+
+`now_tab` has the rows of the tab Now.
 """
 
 from collections import Counter
+from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
@@ -11,10 +13,11 @@ from cockpit.protocol.safe_text import single_line
 from cockpit.tui.render.layout import Piece, StyledLine, cell_width, layout_paragraph, shorten, shorten_path
 from cockpit.tui.render.number_format import format_count
 from cockpit.tui.state.screen_state import TABS, CodeState, ScreenState, Tab
-from cockpit.tui.work.row import WorkRow, blank_row, heading_line, row_line
 
 MAX_ROWS = 2000
 """Rows that are drawn; the screen Problems has the rest."""
+_TAB_TITLES: dict[Tab, str] = {"now": "Now", "outline": "Outline", "problems": "Problems"}
+_TAB_SIGNS: tuple[tuple[Severity, str, str], ...] = (("error", "✗", "bad"), ("warning", "▲", "warn"))
 _SYMBOL_STYLES = {"class": "heading", "struct": "heading", "interface": "heading", "enum": "heading"}
 _SYMBOL_STYLES |= {
     "function": "function",
@@ -28,6 +31,31 @@ _SEVERITY_SIGNS = {
     "info": ("·", "machine"),
     "hint": ("·", "muted"),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class WorkRow:
+    """A line, and the action of choosing it: `diff:PATH`, `place:PATH:LINE:COLUMN`, `panel:PLUGIN/ACTION`,
+    `option:N`, `part:ID`, `agent:PATH`, `form:`, or nothing."""
+
+    line: StyledLine
+    action: str = ""
+
+
+def blank_row() -> WorkRow:
+    return WorkRow(StyledLine([], "body/surface"))
+
+
+def heading_line(text: str, right: str = "", key: str = "heading") -> StyledLine:
+    """The heading of a section."""
+    return StyledLine(
+        [(" " + text, f"{key}/surface+b")], "body/surface", right=[(f"{right} ", "muted/surface")]
+    )
+
+
+def row_line(*pieces: Piece, right: list[Piece] | None = None) -> StyledLine:
+    """A line on Work's background."""
+    return StyledLine(pieces, right=right or ()).on("surface")
 
 
 def location_action(path: str, line: int, column: int) -> str:
@@ -141,10 +169,6 @@ def _message_rows(heading: str, right: str, text: str, width: int) -> list[WorkR
         text, width - 1, key="muted/surface", first=space, rest=space, fill="body/surface"
     )
     return [WorkRow(heading_line(heading, right)), *[WorkRow(line) for line in lines]]
-
-
-_TAB_TITLES: dict[Tab, str] = {"now": "Now", "outline": "Outline", "problems": "Problems"}
-_TAB_SIGNS: tuple[tuple[Severity, str, str], ...] = (("error", "✗", "bad"), ("warning", "▲", "warn"))
 
 
 class TabStrip(NamedTuple):

@@ -11,8 +11,7 @@ from textual.strip import Strip
 from cockpit.tui.render.layout import StyledLine
 from cockpit.tui.render.themes import Palette
 from cockpit.tui.render.widgets import UnclaimedKey, set_scroll_height, to_strip
-from cockpit.tui.work.row import WorkRow
-from cockpit.tui.work.tabs import TabStrip
+from cockpit.tui.work.tabs import TabStrip, WorkRow
 
 _STEPS = {"up": -1, "k": -1, "down": 1, "j": 1}
 _EMPTY = StyledLine([], "body/surface")
