@@ -175,7 +175,7 @@ async def test_an_answer_that_stays_incomplete_is_not_asked_for_for_ever(
 
     async with seat(idle(), replies=replies) as s:
         await s.press("f6")
-        await until(lambda: live(s)._tries > 4, s)
+        await until(lambda: live(s)._retries > 4, s)
         assert live(s)._next is None and len(asked) == 5
 
 

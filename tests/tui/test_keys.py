@@ -44,7 +44,7 @@ async def test_enter_sends_although_the_list_went_while_the_key_was_under_way() 
         editor = s.app.editor
         editor.post_message(textual_events.Key("s", "s"))  # nothing can be added to it
         await s.pilot.pause()
-        editor.post_message(editor.Chose("run"))
+        editor.post_message(editor.ListKey("run"))
         await settled(s.app, s.pilot)
         assert editor.text == "" and [op.action for op in s.ops if isinstance(op, ops.Invoke)] == ["status"]
 
@@ -427,7 +427,7 @@ async def test_nothing_can_be_left_out_of_a_change_that_goes_as_a_whole() -> Non
     ) as s:
         assert "☑" not in s.screen
         await s.press("f5", "down")
-        assert not s.app.work.chosen and "new problems: 0" in s.screen
+        assert not s.app.work.selected and "new problems: 0" in s.screen
         await s.press("y")
         op = sent(s, ops.Decide)[0]
         assert isinstance(op, ops.Decide) and op.decision == "allow_once" and op.parts == ()

@@ -238,7 +238,7 @@ async def test_an_action_nobody_knows_is_said() -> None:
     async with seat(scene) as s:
         scene.time = time.time() + 5
         await s.play(scene.notices(kind="action", action="levitate", arguments={}))
-        assert "no action called levitate" in s.screen
+        assert "unknown action levitate" in s.screen
 
 
 async def test_a_session_that_is_unknown_is_said_and_this_one_stays() -> None:

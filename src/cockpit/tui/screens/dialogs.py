@@ -46,9 +46,11 @@ def sheet_line(text: str, key: str = "body") -> StyledLine:
     return StyledLine([(text, key)]).on("surface")
 
 
-def title_line(title: str, right: str = "") -> StyledLine:
+def title_line(title: str, right: str | None = None) -> StyledLine:
     """The heading of a sheet."""
-    return StyledLine([(title, "heading+b")], right=[(right, "muted")] if right else ()).on("surface")
+    return StyledLine([(title, "heading+b")], right=[(right, "muted")] if right is not None else ()).on(
+        "surface"
+    )
 
 
 def fit_keys(keys: Sequence[str], width: int) -> str:
@@ -148,8 +150,8 @@ class TextEditDialog(ModalScreen[str]):
         & TextArea {{ border: none; background: $panel; height: auto; max-height: 24; min-height: 3;
             padding: 0 1; margin: 1 0; }}
         & TextArea:focus {{ border: none; }}
-        &.-tall > #sheet {{ max-width: 110; height: 92%; max-height: 92%; border-left: outer $accent; }}
-        &.-tall TextArea {{ height: 1fr; max-height: 100%; min-height: 6; padding: 0; }}
+        &.-document > #sheet {{ max-width: 110; height: 92%; max-height: 92%; border-left: outer $accent; }}
+        &.-document TextArea {{ height: 1fr; max-height: 100%; min-height: 6; padding: 0; }}
     }}"""
 
     def __init__(
@@ -163,7 +165,7 @@ class TextEditDialog(ModalScreen[str]):
         detail: str = "",
         original: str | None = None,
     ) -> None:
-        super().__init__(classes="" if original is not None else "-tall")
+        super().__init__(classes="" if original is not None else "-document")
         self._palette, self._heading, self._text, self._foot = palette, title, text, foot
         self._path, self._detail, self._original = path, detail, original
 
@@ -175,7 +177,7 @@ class TextEditDialog(ModalScreen[str]):
 
     def _head(self, width: int) -> StyledLine:
         if not self._path:
-            return title_line(self._heading, self._detail)
+            return title_line(self._heading)
         path = shorten_path(self._path, max(8, width - 30))
         pieces: list[Piece] = [(f"{self._heading}  ", "heading+b"), (path, "body+b")]
         return StyledLine(pieces, right=[(self._detail, "muted")]).on("surface")
