@@ -176,7 +176,7 @@ async def test_an_answer_that_stays_incomplete_is_not_asked_for_for_ever(
     async with seat(idle(), replies=replies) as s:
         await s.press("f6")
         await until(lambda: live(s)._retries > 4, s)
-        assert live(s)._next is None and len(asked) == 5
+        assert live(s)._retry_timer is None and len(asked) == 5
 
 
 async def test_what_is_chosen_stays_chosen_when_an_incomplete_answer_is_asked_for_again() -> None:
