@@ -80,10 +80,6 @@ class Palette(dict[str, Style]):
         self[key] = style
         return style
 
-    def on(self, background: str) -> "Palette":
-        """The same colours over another default background."""
-        return Palette(self._colours, background)
-
     def colour(self, name: str) -> Color:
         """A colour by name: the theme's own, or one derived from the theme."""
         if value := self._colours.get(name):
