@@ -14,7 +14,8 @@ from cockpit.protocol.content import Diff
 from cockpit.protocol.ops import Op
 from cockpit.protocol.queries import Query, Reply, SessionRow
 from cockpit.protocol.recordings import RecordingChannel, RecordingDeck
-from cockpit.tui.app import Cockpit, CockpitOptions
+from cockpit.tui.app import Cockpit
+from cockpit.tui.render.widgets import StartOptions
 from cockpit.tui.state import ScreenState
 
 COMMANDS = (
@@ -76,8 +77,8 @@ class Seat:
 
     @property
     def state(self) -> ScreenState:
-        assert self.app.desk is not None and self.app.desk.link is not None
-        return self.app.desk.link.state
+        assert self.app.controller is not None
+        return self.app.controller.link.state
 
     @property
     def ops(self) -> list[Op]:
@@ -121,16 +122,20 @@ async def settled(app: Cockpit, pilot: Pilot[int], seconds: float = 10.0) -> Non
 
 
 def _is_calm(app: Cockpit) -> bool:
-    desk = app.desk
-    if desk is None or desk.link is None or not desk.learned:
+    controller = app.controller
+    if controller is None or not controller.reactions.facts_loaded:
         return False
-    state = desk.link.state
-    return not (state.touched or state.aspects or desk.frame_due or unread(app))
+    state = controller.link.state
+    return not (state.touched or state.aspects or controller.clock.frame_due or unread(app))
 
 
 def unread(app: Cockpit) -> int:
     """Envelopes of the open recording that the cockpit has not taken yet."""
-    channel = app.desk.link.channel if app.desk is not None and app.desk.link is not None else None
+    channel = (
+        app.controller.link.channel
+        if app.controller is not None and app.controller.link is not None
+        else None
+    )
     return channel.unread if isinstance(channel, RecordingChannel) else 0
 
 
@@ -162,7 +167,7 @@ def cockpit(
     async def make_deck() -> RecordingDeck:
         return deck
 
-    return Cockpit(make_deck, scene.root, CockpitOptions(still=True, theme=theme, quiet=quiet)), channel, deck
+    return Cockpit(make_deck, scene.root, StartOptions(still=True, theme=theme, quiet=quiet)), channel, deck
 
 
 @asynccontextmanager

@@ -92,8 +92,8 @@ async def test_one_that_has_ended_says_that_it_can_go_on() -> None:
     scene = Scene().start().says("x").step(1).add(panel(DONE))
     async with seat(scene, replies=past) as s:
         screen = await opened(s)
-        assert "goes on with it" in s.screen and "stop it" not in s.screen
-        assert screen._followed.agent == "main/verify-3"
+        assert "continues it" in s.screen and "stop it" not in s.screen
+        assert screen._follower.agent == "main/verify-3"
 
 
 async def test_an_agent_nobody_knows_is_said() -> None:

@@ -17,6 +17,7 @@ from cockpit.protocol.code import Navigate, ProblemRow, ProblemRows, Problems, S
 from cockpit.protocol.messages import ToolCall
 from cockpit.protocol.queries import Query, Reply
 from cockpit.protocol.rows import PanelRow
+from cockpit.tui.actions.open_location import open_in_viewer
 from cockpit.tui.screens.live_picker import LivePicker
 from cockpit.tui.screens.reader import FileViewer, SourceView
 
@@ -61,7 +62,7 @@ async def test_go_to_symbol_narrows_while_typing_and_enter_looks_without_an_edit
         await until(lambda: "def total(self) -> Decimal:" in s.screen, s)
         assert "line 15 of" in s.screen
         await s.press("escape")
-        assert len(s.app.screen_stack) == 1 and s.state.code.at_hand == CART
+        assert len(s.app.screen_stack) == 1 and s.state.code.current_file == CART
 
 
 async def test_an_older_answer_never_overwrites_a_newer_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,7 +76,7 @@ async def test_an_older_answer_never_overwrites_a_newer_one(monkeypatch: pytest.
 
     async with seat(idle(), replies=replies) as s:
         gate = asyncio.Event()
-        channel = s.app.desk and s.app.desk.link and s.app.desk.link.channel
+        channel = s.app.controller and s.app.controller.link.channel
         assert channel is not None
         usual = channel.ask
 
@@ -139,7 +140,7 @@ async def test_while_the_index_reads_files_the_list_says_how_far_it_is_and_fills
         await until(lambda: "looking for files" in s.screen, s)
         await s.play(scene.add(reading("index  120 of 885 files")))
         await until(lambda: "reading files: 120 of 885" in s.screen, s)
-        assert "nothing fits" not in s.screen
+        assert "no match" not in s.screen
         done[0] = 885
         await s.play(scene.add(events.PanelChanged("servers", ())))
         await until(lambda: "Cart.total" in s.screen and "reading files" not in s.screen, s)
@@ -174,8 +175,8 @@ async def test_an_answer_that_stays_incomplete_is_not_asked_for_for_ever(
 
     async with seat(idle(), replies=replies) as s:
         await s.press("f6")
-        await until(lambda: live(s)._tries > 4, s)
-        assert live(s)._next is None and len(asked) == 5
+        await until(lambda: live(s)._retries > 4, s)
+        assert live(s)._retry_timer is None and len(asked) == 5
 
 
 async def test_what_is_chosen_stays_chosen_when_an_incomplete_answer_is_asked_for_again() -> None:
@@ -205,7 +206,7 @@ async def test_the_outline_of_the_file_at_hand_is_a_picker_too() -> None:
     scene = idle()
     async with seat(scene) as s:
         await s.press("f7")
-        assert "no file is at hand" in "".join(str(one.message) for one in s.app._notifications)
+        assert "there is no current file yet" in "".join(str(one.message) for one in s.app._notifications)
         await s.play(reading(scene))
         await s.press("f7")
         await until(lambda: "Cart.total.rebate" in s.screen, s)
@@ -295,7 +296,7 @@ async def test_the_outline_tab_is_nested_follows_the_file_at_hand_and_opens_plac
     scene = idle()
     async with seat(scene) as s:
         await s.press("alt+2")
-        assert "no file is at hand" in s.screen
+        assert "no current file yet" in s.screen
         await s.play(reading(scene))
         await until(lambda: "│ │ rebate" in s.screen, s)
         assert "▸ │ │ rebate" in s.screen and CART in s.screen
@@ -426,10 +427,8 @@ async def test_a_panels_row_that_names_a_place_opens_it() -> None:
 
 async def test_a_big_file_is_fetched_page_by_page() -> None:
     async with seat(idle()) as s:
-        assert s.app.desk is not None
-        from cockpit.tui.actions import open_location
-
-        s.app.run_worker(open_location.open_in_viewer(s.app.desk, "big.log", 4000, 1))
+        assert s.app.controller is not None
+        s.app.run_worker(open_in_viewer(s.app, s.app.controller.link, "big.log", 4000, 1))
         await until(lambda: "line 4000 " in s.screen, s)
         source = s.app.screen.query_one(SourceView)
         assert len(source._lines) <= 1200

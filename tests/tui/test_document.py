@@ -31,13 +31,13 @@ def rows(document: TraceDocument, y: int, count: int) -> list[str]:
 
 
 def whole(document: TraceDocument) -> list[str]:
-    document.settle(0, 10**9, NOW)
+    document.lay_out(0, 10**9, NOW)
     return rows(document, 0, document.height)
 
 
 def test_the_end_of_a_long_document_is_right_without_laying_out_the_rest() -> None:
     document, _ = filled(paragraphs(5_000))
-    document.settle_end(30, NOW)
+    document.lay_out_end(30, NOW)
     laid = sum(chunk.exact for chunk in document.sections[0].chunks)
     seen = rows(document, document.height - 30, 30)
     assert laid <= 30
@@ -46,12 +46,12 @@ def test_the_end_of_a_long_document_is_right_without_laying_out_the_rest() -> No
 
 def test_rows_above_may_change_their_number_but_what_is_seen_stays() -> None:
     document, _ = filled(paragraphs(300, 40))
-    document.settle_end(20, NOW)
+    document.lay_out_end(20, NOW)
     y = document.height - 20
     for _ in range(40):
         y = max(0, y - 7)
         below = rows(document, y + 7, 13)
-        y += document.settle(y, 20, NOW)
+        y += document.lay_out(y, 20, NOW)
         assert rows(document, y + 7, 13) == below
 
 
@@ -64,7 +64,7 @@ def test_wherever_one_looks_the_rows_are_those_of_the_whole(percents: list[int])
     everything = whole(reference)
     for percent in percents:
         y = document.height * percent // 100
-        y += document.settle(y, 10, NOW)
+        y += document.lay_out(y, 10, NOW)
         seen = [line for line in rows(document, y, 10) if line]
         assert not seen or any(everything[n : n + 1] == seen[:1] for n in range(len(everything)))
     assert whole(document) == everything
@@ -77,7 +77,7 @@ def test_streaming_gives_the_same_rows_as_the_whole_at_once() -> None:
     for position in range(0, len(text), 17):
         entry.parts.append(text[position : position + 17])
         document.sync([entry], [0])
-        document.settle_end(20, NOW)
+        document.lay_out_end(20, NOW)
     entry.parts, entry.done = [text], True
     document.sync([entry], [0])
     assert whole(document) == whole(filled(text)[0])
@@ -87,7 +87,7 @@ def test_only_the_rows_from_the_open_paragraph_on_are_drawn_anew() -> None:
     entry = AnswerEntry([paragraphs(50)])
     document = TraceDocument(60)
     document.sync([entry], [0])
-    document.settle_end(40, NOW)
+    document.lay_out_end(40, NOW)
     entry.parts.append("a new word")
     first = document.sync([entry], [0])
     assert first is not None and first >= document.height - 3
@@ -95,9 +95,9 @@ def test_only_the_rows_from_the_open_paragraph_on_are_drawn_anew() -> None:
 
 def test_another_width_lays_out_only_what_is_seen() -> None:
     document, _ = filled(paragraphs(3_000))
-    document.settle_end(30, NOW)
+    document.lay_out_end(30, NOW)
     document.resize(41)
-    document.settle_end(30, NOW)
+    document.lay_out_end(30, NOW)
     assert sum(chunk.exact for chunk in document.sections[0].chunks) <= 30
     assert all(len(row) <= 41 for row in rows(document, document.height - 30, 30))
 
@@ -106,7 +106,7 @@ def test_a_replaced_answer_is_drawn_from_scratch() -> None:
     entry = AnswerEntry(["one\n\ntwo\n\n"])
     document = TraceDocument(60)
     document.sync([entry], [0])
-    entry.parts, entry.whole, entry.done = ["three"], 1, True
+    entry.parts, entry.replacements, entry.done = ["three"], 1, True
     document.sync([entry], [0])
     assert [row.strip() for row in whole(document)] == ["three"]
 

@@ -1,4 +1,4 @@
-"""G22: content drives no terminal. Escape sequences, titles, links, clipboard writes, bidi and invisible
+"""Content never drives the terminal. Escape sequences, titles, links, clipboard writes, bidi and invisible
 characters in models' words, tools' output, file names and branches leave every frontend as harmless signs."""
 
 import json
@@ -77,7 +77,7 @@ def on_terminal(
     return terminal.seen
 
 
-def test_g22_the_screen_draws_hostile_content_as_harmless_signs(root: Path, tmp_path: Path) -> None:
+def test_the_screen_draws_hostile_content_as_harmless_signs(root: Path, tmp_path: Path) -> None:
     environment = hostile(root, tmp_path)
 
     def drive(terminal: Terminal) -> None:
@@ -101,7 +101,7 @@ def test_g22_the_screen_draws_hostile_content_as_harmless_signs(root: Path, tmp_
     harmless(raw, OWN)
 
 
-def test_g22_lines_on_a_terminal_are_harmless(root: Path, tmp_path: Path) -> None:
+def test_lines_on_a_terminal_are_harmless(root: Path, tmp_path: Path) -> None:
     environment = hostile(root, tmp_path)
 
     def drive(terminal: Terminal) -> None:
@@ -115,7 +115,7 @@ def test_g22_lines_on_a_terminal_are_harmless(root: Path, tmp_path: Path) -> Non
     harmless(on_terminal(root, environment, "--plain", "--mode", "full", drive=drive), None)
 
 
-def test_g22_commands_on_a_terminal_are_harmless_and_json_keeps_its_value(root: Path, tmp_path: Path) -> None:
+def test_commands_on_a_terminal_are_harmless_and_json_keeps_its_value(root: Path, tmp_path: Path) -> None:
     environment = hostile(root, tmp_path)
     ended = subprocess.run(
         [
@@ -163,7 +163,7 @@ def test_g22_commands_on_a_terminal_are_harmless_and_json_keeps_its_value(root: 
         harmless(terminal.seen, None)
 
 
-def test_g22_text_and_streams_of_one_prompt_are_harmless_in_a_pipe_too(root: Path, tmp_path: Path) -> None:
+def test_text_and_streams_of_one_prompt_are_harmless_in_a_pipe_too(root: Path, tmp_path: Path) -> None:
     environment = hostile(root, tmp_path)
     for output in ("text", "stream-json"):
         arguments = ("-p", "go", "--model", "scripted:script", "--output-format", output)

@@ -16,7 +16,8 @@ from cockpit.protocol.queries import Query, Reply, SessionRow
 from cockpit.protocol.recordings import RecordingChannel, RecordingDeck
 from cockpit.protocol.rows import ApprovalPart
 from cockpit.tui.actions.table import ACTIONS
-from cockpit.tui.app import Cockpit, CockpitOptions
+from cockpit.tui.app import Cockpit
+from cockpit.tui.render.widgets import StartOptions
 from cockpit.tui.screens.picker import ChoiceList
 
 
@@ -43,7 +44,7 @@ async def test_enter_sends_although_the_list_went_while_the_key_was_under_way() 
         editor = s.app.editor
         editor.post_message(textual_events.Key("s", "s"))  # nothing can be added to it
         await s.pilot.pause()
-        editor.post_message(editor.Chose("run"))
+        editor.post_message(editor.ListKey("run"))
         await settled(s.app, s.pilot)
         assert editor.text == "" and [op.action for op in s.ops if isinstance(op, ops.Invoke)] == ["status"]
 
@@ -69,7 +70,7 @@ async def test_a_prompt_typed_before_the_deck_is_ready_waits_and_is_shown() -> N
         await gate.wait()
         return RecordingDeck(channel)
 
-    app = Cockpit(slow_deck, "/tmp", CockpitOptions(still=True))
+    app = Cockpit(slow_deck, "/tmp", StartOptions(still=True))
     async with app.run_test(size=(100, 30)) as pilot:
         s = Seat(app, pilot, channel, RecordingDeck(channel))
         await pilot.press(*"early", "enter")
@@ -167,7 +168,7 @@ async def test_ctrl_r_searches_history() -> None:
             await s.type(text)
             await s.press("enter")
         await s.press("ctrl+r")
-        assert "Said before" in s.screen
+        assert "Earlier prompts" in s.screen
         await s.type("cart")
         await s.press("enter")
         assert s.app.editor.text == "fix the cart"
@@ -273,7 +274,7 @@ async def test_an_unknown_command_names_near_ones() -> None:
     async with seat(idle()) as s:
         await s.type("/stauts now")
         await s.press("enter")
-        assert "there is no command /stauts" in s.screen and "/status" in s.screen
+        assert "unknown command /stauts" in s.screen and "/status" in s.screen
         assert not sent(s, ops.Invoke)
 
 
@@ -336,9 +337,10 @@ async def test_a_key_under_a_typing_hand_is_no_answer() -> None:
     async with seat(scene) as s:
         await s.type("h")
         await s.press("backspace")
-        s.app.typed_at = time.monotonic()
+        s.app.editor.note_key()
         await s.play(scene.asks(call="c4"))
-        s.app.desk.quiet_until = time.monotonic() + 60 if s.app.desk else 0
+        assert s.app.controller is not None
+        s.app.controller.draft.quiet_until = time.monotonic() + 60
         await s.press("y")
         assert s.app.editor.text == "y" and not sent(s, ops.Decide)
 
@@ -347,8 +349,8 @@ async def test_a_key_that_is_held_answers_one_approval_and_not_the_next() -> Non
     scene = running()
     async with seat(scene, quiet=60.0) as s:
         await s.play(scene.asks(call="c4", id="a1"))
-        assert s.app.desk is not None
-        s.app.desk.quiet_until = 0.0
+        assert s.app.controller is not None
+        s.app.controller.draft.quiet_until = 0.0
         await s.press("y")
         await s.play(scene.decided("a1").asks(call="c5", id="a2"))
         await s.press("y", "y", "n", "a")
@@ -372,7 +374,7 @@ async def test_an_answer_in_the_whole_view_is_for_what_was_shown_there() -> None
         await s.press("v")
         await s.play(scene.decided("a1", "reject_once").asks(call="c5", id="a2"))
         await s.press("y")
-        assert not sent(s, ops.Decide) and "does not wait any more" in s.screen
+        assert not sent(s, ops.Decide) and "is no longer open" in s.screen
 
 
 async def test_a_word_of_rejection_is_not_given_to_another_approval() -> None:
@@ -425,7 +427,7 @@ async def test_nothing_can_be_left_out_of_a_change_that_goes_as_a_whole() -> Non
     ) as s:
         assert "☑" not in s.screen
         await s.press("f5", "down")
-        assert not s.app.work.chosen and "new problems: 0" in s.screen
+        assert not s.app.work.selected and "new problems: 0" in s.screen
         await s.press("y")
         op = sent(s, ops.Decide)[0]
         assert isinstance(op, ops.Decide) and op.decision == "allow_once" and op.parts == ()

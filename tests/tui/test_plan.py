@@ -115,4 +115,4 @@ async def test_the_state_of_a_plan_changes_where_it_stands() -> None:
 
 async def test_an_approval_that_expires_says_when() -> None:
     async with seat(proposed(expires=300.0)) as s:
-        assert "no answer within 5m 00s is a no" in s.screen
+        assert "rejected without an answer within 5m 00s" in s.screen

@@ -45,7 +45,7 @@ def test_a_broken_one_is_named_with_its_plugin_and_the_others_stay() -> None:
     found, problems = themes.plugin_themes(rows)
     assert [theme.name for theme in found] == ["sand"]
     assert [problem.count("sandy") for problem in problems] == [1, 1]
-    assert "bare lacks `primary`" in problems[0] and "no colour" in problems[1]
+    assert "bare lacks `primary`" in problems[0] and "not a colour" in problems[1]
 
 
 async def test_the_one_that_was_asked_for_is_put_on_when_it_is_there() -> None:

@@ -53,7 +53,7 @@ def test_a_changed_session_keeps_its_title_when_none_is_given() -> None:
 
 def test_a_turn_is_a_prompt_an_answer_and_an_end() -> None:
     state = after(Scene().start().says("hi").step().streams("hel", "lo").answers("hello").ends())
-    assert kinds(state) == ["Said", "Answered", "Ended"]
+    assert kinds(state) == ["PromptEntry", "AnswerEntry", "TurnEndEntry"]
     assert state.turn is None
 
 
@@ -75,18 +75,23 @@ def test_a_delta_copies_nothing() -> None:
 def test_the_whole_message_closes_the_answer_its_deltas_built() -> None:
     state = after(Scene().start().says("hi").step().streams("hel", "lo").answers("hello"))
     answer = last(state, AnswerEntry)
-    assert isinstance(answer, AnswerEntry) and answer.done and answer.whole == 0 and answer.parts == ["hello"]
+    assert (
+        isinstance(answer, AnswerEntry)
+        and answer.done
+        and answer.replacements == 0
+        and answer.parts == ["hello"]
+    )
 
 
 def test_a_whole_message_that_differs_replaces_what_was_streamed() -> None:
     state = after(Scene().start().says("hi").step().streams("secret").answers("[redacted]"))
     answer = last(state, AnswerEntry)
-    assert isinstance(answer, AnswerEntry) and answer.text == "[redacted]" and answer.whole == 1
+    assert isinstance(answer, AnswerEntry) and answer.text == "[redacted]" and answer.replacements == 1
 
 
 def test_a_message_without_deltas_is_shown_whole() -> None:
     state = after(Scene().start().says("hi").step().answers("hello", thoughts="hm"))
-    assert kinds(state) == ["Said", "Thought", "Answered"]
+    assert kinds(state) == ["PromptEntry", "ThoughtEntry", "AnswerEntry"]
 
 
 def test_thoughts_end_when_the_answer_begins() -> None:
@@ -97,22 +102,22 @@ def test_thoughts_end_when_the_answer_begins() -> None:
 
 def test_an_answer_that_only_calls_leaves_no_empty_entry() -> None:
     scene = Scene().start().says("hi").step().answers("", calls=(ToolCall("c1", "read", {}),))
-    assert kinds(after(scene)) == ["Said"]
+    assert kinds(after(scene)) == ["PromptEntry"]
 
 
 def test_a_steered_word_stands_where_it_was_taken() -> None:
-    state = ScreenState(waiting=[PendingPrompt("o9", "also this", "steer")])
+    state = ScreenState(pending=[PendingPrompt("o9", "also this", "steer")])
     after(Scene().start().says("hi").step().steered("also this"), state)
     said = last(state, PromptEntry)
-    assert isinstance(said, PromptEntry) and said.steer and not state.waiting
+    assert isinstance(said, PromptEntry) and said.steer and not state.pending
 
 
 def test_a_prompt_waits_until_its_turn_starts() -> None:
     state = ScreenState(
-        waiting=[PendingPrompt("mine", "later", "prompt"), PendingPrompt("next", "last", "follow-up")]
+        pending=[PendingPrompt("mine", "later", "prompt"), PendingPrompt("next", "last", "follow-up")]
     )
     after(Scene().start().says("later", op="mine"), state)
-    assert [one.op for one in state.waiting] == ["next"]
+    assert [one.op for one in state.pending] == ["next"]
 
 
 def test_a_running_call_keeps_the_tail_of_its_output() -> None:
@@ -273,7 +278,7 @@ def test_a_subagent_is_one_entry_however_much_it_does() -> None:
             agent="main/review",
         )
     state = after(scene)
-    assert kinds(state) == ["Said", "Delegated"]
+    assert kinds(state) == ["PromptEntry", "SubagentEntry"]
     entry = last(state, SubagentEntry)
     assert isinstance(entry, SubagentEntry) and entry.calls == 50 and entry.activity == "read 49"
 

@@ -125,7 +125,7 @@ async def test_the_prompt_comes_back_and_what_was_said_is_marked() -> None:
         scene.time = time.time()
         scene.add(Rewound(op.id, "t1", "both", first.seq, 2, ("notes.md",), prompt="add it"))
         await s.play(scene)
-        assert "2 files restored" in s.screen and "yours, kept: notes.md" in s.screen
+        assert "2 files restored" in s.screen and "your own changes, left as they are: notes.md" in s.screen
         assert all(one.rewound for one in s.state.entries if isinstance(one, PromptEntry))
         assert s.app.editor.text == "add it"
         scene.add(Rewound("undo", "t1", "both", first.seq, 2, undoes=op.id))

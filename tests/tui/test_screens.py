@@ -91,7 +91,7 @@ async def test_connecting_picks_a_provider_tries_the_key_and_keeps_it_with_a_mod
         assert kept.arguments["save"] is True and kept.arguments["model"] == "deepseek-reasoner"
         await answer(s, scene, kept, **good, saved="the keyring")
         chosen = [op.model for op in s.ops if isinstance(op, ops.SelectModel)]
-        assert chosen == ["deepseek:deepseek-reasoner"] and "the key lies in the keyring" in s.screen
+        assert chosen == ["deepseek:deepseek-reasoner"] and "the key is stored in the keyring" in s.screen
         assert "sk-" not in "".join(str(entry) for entry in s.state.entries)
 
 
@@ -230,7 +230,7 @@ async def test_actions_of_commands_carry_their_words() -> None:
         await s.play(scene.notices(kind="action", action="mode", arguments={"text": "reckless"}))
         kinds = [type(op).__name__ for op in s.ops]
         assert kinds == ["SelectMode", "Prompt", "SelectModel", "Compact", "Trust"]
-        assert "there is no mode called reckless" in s.screen
+        assert "unknown mode reckless" in s.screen
 
 
 async def test_an_action_nobody_knows_is_said() -> None:
@@ -238,7 +238,7 @@ async def test_an_action_nobody_knows_is_said() -> None:
     async with seat(scene) as s:
         scene.time = time.time() + 5
         await s.play(scene.notices(kind="action", action="levitate", arguments={}))
-        assert "no action called levitate" in s.screen
+        assert "unknown action levitate" in s.screen
 
 
 async def test_a_session_that_is_unknown_is_said_and_this_one_stays() -> None:

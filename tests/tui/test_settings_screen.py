@@ -74,7 +74,7 @@ async def test_what_the_machine_sets_cannot_be_changed_here() -> None:
         await opened(s)
         await s.type("sandbox")
         await s.press("enter")
-        assert "stronger" in s.screen and invoked(s) == []
+        assert "takes precedence" in s.screen and invoked(s) == []
 
 
 async def test_a_key_can_be_named_at_once() -> None:

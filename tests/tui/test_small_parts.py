@@ -5,13 +5,14 @@ import stat
 from pathlib import Path
 
 import pytest
+from tests.support.cockpits import seat
+from tests.support.scenes import Scene
 
 from cockpit import paths
+from cockpit.protocol.safe_text import clean, clean_output, single_line
 from cockpit.tui.actions import preferences, table
 from cockpit.tui.actions.sessions import suggest_prompts
 from cockpit.tui.actions.table import ACTIONS, BY_NAME, BY_SLASH, hint_keys, key_name, keys_of
-from cockpit.tui.actions.view import VIEW_ACTIONS
-from cockpit.tui.clean import clean, clean_output, single_line
 from cockpit.tui.composer.completion import CompletionToken, token_at
 from cockpit.tui.composer.editor import MAX_HISTORY, PromptHistory
 from cockpit.tui.render import number_format, themes
@@ -68,12 +69,13 @@ def test_a_clipboard_that_is_absent_is_no_crash() -> None:
     assert not clipboard.copy_with_tool(("cockpit-has-no-such-program",), "x")
 
 
-def test_every_action_is_carried_out_by_somebody() -> None:
-    from cockpit.tui.actions import approvals, prompts
-
-    known = {*VIEW_ACTIONS, *prompts._PROMPT_ACTIONS, *approvals.DECISIONS}
+async def test_every_action_of_the_table_is_bound() -> None:
     own = {"send", "newline", "queue"}  # the Composer's
-    assert {action.name for action in ACTIONS} - known == own
+    async with seat(Scene().start()) as s:
+        assert s.app.controller is not None
+        bound = s.app.controller.actions
+        assert {action.name for action in ACTIONS} - set(bound.plain) == own
+        assert set(bound.with_words) <= {action.name for action in ACTIONS}
 
 
 def test_no_two_actions_share_a_key_in_one_place() -> None:
@@ -88,7 +90,7 @@ def test_no_two_actions_share_a_key_in_one_place() -> None:
 def test_hints_change_with_what_happens() -> None:
     def shown(busy: bool = False, approval: tuple[str, ...] = (), place: str = "") -> list[str]:
         return [
-            label for _, label in hint_keys({}, busy=busy, approval=approval, question=False, place=place)
+            label for _, label in hint_keys({}, busy=busy, approval=approval, question=False, region=place)
         ]
 
     assert (
@@ -229,7 +231,7 @@ def test_history_is_a_persons_own_and_survives(tmp_path: Path) -> None:
     history.add("b")
     with path.open("a") as file:
         file.write('"torn')
-    assert PromptHistory(path).said == ["中文", "b"]
+    assert PromptHistory(path).texts == ["中文", "b"]
     if os.name == "posix":
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
@@ -239,8 +241,8 @@ def test_history_is_bounded(tmp_path: Path) -> None:
     history = PromptHistory(path)
     for number in range(2 * MAX_HISTORY + 5):
         history.add(str(number))
-    assert len(history.said) <= 2 * MAX_HISTORY and len(path.read_text().splitlines()) <= 2 * MAX_HISTORY
-    assert PromptHistory(path).said[-1] == str(2 * MAX_HISTORY + 4)
+    assert len(history.texts) <= 2 * MAX_HISTORY and len(path.read_text().splitlines()) <= 2 * MAX_HISTORY
+    assert PromptHistory(path).texts[-1] == str(2 * MAX_HISTORY + 4)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from textual import events
 from textual.css.stylesheet import Stylesheet
 from textual.screen import Screen
 
-from cockpit.tui.controller import FRAME_SECONDS, SessionController
+from cockpit.tui.frame_clock import FRAME_SECONDS, FrameClock
 from cockpit.tui.trace.view import TraceView
 
 
@@ -40,7 +40,7 @@ def long_session() -> Scene:
 async def test_a_burst_of_deltas_is_a_handful_of_frames(monkeypatch: pytest.MonkeyPatch) -> None:
     scene = Scene().start().says("x").step()
     async with seat(scene) as s:
-        with counted(monkeypatch, TraceView, "frame") as frames:
+        with counted(monkeypatch, TraceView, "paint") as frames:
             began = asyncio.get_running_loop().time()
             await s.play(scene.streams(*["word "] * 20_000))
             seconds = asyncio.get_running_loop().time() - began
@@ -60,7 +60,7 @@ async def test_streaming_lays_out_the_screen_at_most_once(monkeypatch: pytest.Mo
 async def test_nothing_is_drawn_while_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> None:
     async with seat(worked()) as s:
         with (
-            counted(monkeypatch, SessionController, "_frame") as frames,
+            counted(monkeypatch, FrameClock, "_frame") as frames,
             counted(monkeypatch, Screen, "_compositor_refresh") as paints,
         ):
             await asyncio.sleep(1.2)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.support.terminals import Terminal
 
-from cockpit.tui.terminal.driver import PASTE, PASTED, PasteFilter
+from cockpit.tui.terminal.driver import PASTE_END, PASTE_START, PasteFilter
 
 ROOT = Path(__file__).parents[2]
 ALTERNATE_OFF, CURSOR_ON, PASTE_OFF, KITTY_OFF = b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?2004l", b"\x1b[<u"
@@ -53,9 +53,9 @@ def test_alt_and_a_digit_choose_a_tab_and_type_nothing(home: Path) -> None:
     with cockpit_on("idle", home, columns=120) as terminal:
         terminal.until_text("deepseek-chat")
         terminal.send(b"\x1b2")
-        terminal.until_text("no file is at hand")
+        terminal.until_text("no current file yet")
         terminal.send(b"\x1b1")
-        terminal.until(lambda: "no file is at hand" not in terminal.text, "the tab Now")
+        terminal.until(lambda: "no current file yet" not in terminal.text, "the tab Now")
         assert not any(letter in terminal.text for letter in "¡™£")
 
 
@@ -215,12 +215,12 @@ def test_nothing_of_a_models_text_acts_on_the_terminal(home: Path) -> None:
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
 def test_a_paste_loses_its_escapes_and_typing_keeps_them(size: int) -> None:
     pasted = "one \x1b[1;31mred\x1b[0m\r\x1b]0;title\x07two\ttab \x1b[20 中文\x1b"
-    text = f"a\x1b[A{PASTE}{pasted}{PASTED}\x1b[B\x1b{PASTE}x{PASTED}b\x1b"
+    text = f"a\x1b[A{PASTE_START}{pasted}{PASTE_END}\x1b[B\x1b{PASTE_START}x{PASTE_END}b\x1b"
     pastes = PasteFilter()
     out = "".join(pastes.clean(text[at : at + size]) for at in range(0, len(text), size))
     # An unfinished sequence loses what makes it one.
     clean = "one red\rtwo\ttab [20 中文"
-    assert out == f"a\x1b[A{PASTE}{clean}{PASTED}\x1b[B\x1b{PASTE}x{PASTED}b\x1b"
+    assert out == f"a\x1b[A{PASTE_START}{clean}{PASTE_END}\x1b[B\x1b{PASTE_START}x{PASTE_END}b\x1b"
 
 
 def test_a_bare_escape_is_not_held_back() -> None:

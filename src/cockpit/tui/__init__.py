@@ -1,5 +1,6 @@
-"""The full-screen frontend: it holds a `Channel` and a `Deck`, draws events and submits ops.
+"""The full-screen frontend: it holds a `Channel` and a `Deck`, folds events into a state, draws it and
+submits ops.
 
-Refuses the core, the workspace and every plugin. What is imported before the first paint is kept
-to Textual itself and the small modules that draw an empty cockpit (tests/tui/test_start.py).
+Start with `app`, then `controller`. Imports neither the core nor any plugin. What is imported before the
+first paint is limited to Textual and the modules that draw an empty cockpit (tests/tui/test_start.py).
 """

@@ -1,261 +1,444 @@
-"""What lives behind the screen once it is painted: the link to the session, the frame, the draft.
+"""The controller of the session on screen: it owns the parts that live after the first paint and binds each
+action of the table to what carries it out.
 
-`changed` asks for a frame; a frame draws what the state says was touched, at most thirty a second,
-and nothing runs between two of them while nothing happens.
+Events change the state (`session_link`), `reactions` does what follows from it, `painter` draws it; the frame
+clock decides when.
 """
 
 import asyncio
 import gc
-import time
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Protocol, runtime_checkable
 
 from cockpit import paths
 from cockpit.errors import CockpitError
-from cockpit.tui import painter
-from cockpit.tui.actions import preferences, prompts, sessions, table, view
-from cockpit.tui.actions.table import ACTIONS, TuiAction, keys_of
-from cockpit.tui.clean import single_line
-from cockpit.tui.code_queries import CodeQueries
+from cockpit.protocol.channel import Deck
+from cockpit.protocol.safe_text import single_line
+from cockpit.tui.actions import (
+    approvals,
+    code_navigation,
+    palette_and_help,
+    preferences,
+    prompts,
+    sessions,
+    view,
+)
+from cockpit.tui.actions.open_location import open_location
+from cockpit.tui.actions.table import ACTIONS, keys_of, load_keymap
 from cockpit.tui.composer.completion import Completer, CompletionPopup
-from cockpit.tui.composer.editor import PromptEditor, PromptHistory
-from cockpit.tui.render import themes
+from cockpit.tui.composer.editor import ComposerPurpose, PromptHistory, SendMode
+from cockpit.tui.frame_clock import FrameClock
+from cockpit.tui.painter import Painter, Regions
+from cockpit.tui.reactions import OfferedScreens, Reactions
 from cockpit.tui.render.layout import Moment
 from cockpit.tui.render.syntax import preload_lexers
-from cockpit.tui.render.themes import Palette, theme_colours
-from cockpit.tui.render.widgets import UnclaimedKey
+from cockpit.tui.render.themes import Palette
+from cockpit.tui.render.widgets import ThemedApp, UnclaimedKey
+from cockpit.tui.screens import form, plan_review, rewind, settings
+from cockpit.tui.screens.subagent import open_subagent
 from cockpit.tui.session_link import SessionLink
-from cockpit.tui.state.entries import CallEntry, SubagentEntry, ThoughtEntry
-from cockpit.tui.work.approval_card import ApprovalChoice, DetailCache
+from cockpit.tui.state.entries import WelcomeEntry
+from cockpit.tui.work.approval_draft import ApprovalDraft
 
-if TYPE_CHECKING:
-    from cockpit.tui.app import Cockpit
-
-FRAME_SECONDS = 1 / 30
-TICK_SECONDS = 0.12
 MAX_HINT_WIDTH = 60
+TYPING_SECONDS = 0.3
+"""How long after a key the user counts as typing."""
+OFFER_QUIET_SECONDS = 0.6
+"""Seconds in which a screen that opened by itself takes no key: it was meant for a draft."""
 PRELOAD_DELAY = 1.0
-"""Seconds until what the first code block needs is imported: the first keys go before it."""
+"""Seconds until what the first code block needs is imported: the first keys come before it."""
 
 
 @runtime_checkable
 class Repaintable(Protocol):
-    """A screen that can take other colours while it is open."""
+    """A screen that can take another palette while it is open."""
 
     def repaint(self, palette: Palette) -> None: ...
 
 
 class SessionController:
-    """The cockpit's life after the first paint."""
+    """The session on screen, from the first paint until the cockpit is left."""
 
-    def __init__(self, app: "Cockpit") -> None:
-        self.app = app
-        self.memory = preferences.load_preferences()
-        self.keymap, problems = table.load_keymap(paths.config())
-        self.history = PromptHistory(None if app.options.still else paths.state() / "history.jsonl")
-        self.link: SessionLink | None = None
-        self.completing: Completer | None = None
-        self.asking = CodeQueries(self)
-        self.ready = False
-        self.learned = False
-        self.trust_asked = False
-        self.offered = ""  # the plan or form whose screen was opened by itself
-        self.choice = ApprovalChoice()  # what of the shown approval is left out, and what the person wrote
-        self.laid = DetailCache()
-        self.chosen_for = ""  # the approval it belongs to
-        self.asked_at = 0.0  # when that was first shown
-        self.draft = ""
-        self.local_op = ""  # the op that looks for models on this machine
-        self.quiet_until = 0.0  # approval keys before this moment were typed for something else
-        self.noting_for = ""  # the approval that a word of rejection is written for
-        self.hurried_for = ""  # the approval whose key came too soon, and was told so
-        self.answered_at = 0.0  # when a person last answered an approval
-        self.pressed_at: dict[str, float] = {}
-        self.hint = ""
-        self._told = ""  # what of it is a command's own hint
-        self._problems = problems
-        self.theme_due = ""  # the theme that was asked for and is not there yet
-        self._step = 2
-        self.frame_due = False
-        self._drawn = 0.0
-        self._ticking = False
+    def __init__(self, app: ThemedApp, regions: Regions) -> None:
+        editor = regions.editor
+        self.app, self.regions = app, regions
+        self.keymap, self._keymap_problems = load_keymap(paths.config())
+        self.clock = FrameClock(self._draw, self._advance, still=app.options.still)
+        self.link = SessionLink(app.root, self.clock.request, lambda: editor.idle_seconds < TYPING_SECONDS)
+        self.draft = ApprovalDraft(app.options.quiet)
+        self.preferences = preferences.load_preferences()
+        self.themes = preferences.ThemeSelection(app, self.preferences, self._repaint)
+        self.actions = self._bind_actions()
+        offers = self._screens_to_offer()
+        self.reactions = Reactions(app, regions, self.link, self.draft, self.actions, offers)
+        self.painter = Painter(app, regions, self.keymap)
+        self.completer: Completer | None = None
+        self.is_ready = False  # a session is open
+        self._command_hint = ""
+        editor.prompts = PromptHistory(None if app.options.still else paths.state() / "history.jsonl")
 
-    async def begin(self) -> None:
-        """Themes, keys, the deck and the session, in this order."""
-        app = self.app
-        self._use_themes()
-        self._use_keys()
-        popup = CompletionPopup(app.palette)
-        await app.mount(popup)
-        self.completing = Completer(app.editor, popup, self._whole)
+    async def begin(self, make_deck: Callable[[], Awaitable[Deck]], early: list[str]) -> None:
+        """Load themes and keys, open the deck and the session, send what was typed `early`."""
+        problems = [*self._keymap_problems, *self.themes.load_files()]
+        self._apply_keymap()
+        popup = CompletionPopup(self.app.palette)
+        await self.app.mount(popup)
+        self.completer = Completer(self.regions.editor, popup, self._is_complete_command)
         gc.freeze()
         gc.set_threshold(20_000, 20, 50)
         gc.enable()
         try:
-            deck = await app.make_deck()
-            self.link = SessionLink(deck, app.root, self.changed, self.typing)
-            await self.link.open(app.options.resume, sessions.welcome_entry(self))
+            self.link.deck = await make_deck()
+            await self.link.open(self.app.options.resume, self._welcome())
         except CockpitError as error:
-            app.exit(1, 1, f"cockpit: {error}")
+            self.app.exit(1, 1, f"cockpit: {error}")
             return
-        self.ready = True
-        for problem in self._problems:
+        self.is_ready = True
+        for problem in problems:
             self.link.say("warning", problem)
-        early, app.early = [*app.early, *([app.options.prompt] if app.options.prompt else [])], []
-        for text in early:
-            await prompts.send_text(self, text, queue=True)
-        app.trace.tail(())
-        self.changed()
-        await sessions.load_session_facts(self)
-        await asyncio.sleep(0 if app.options.still else PRELOAD_DELAY)
+        if self.app.options.prompt:
+            early.append(self.app.options.prompt)
+        while early:
+            await self.send(early.pop(0), queue=True)
+        self.regions.trace.set_tail(())
+        self.clock.request()
+        await self._load_facts()
+        await asyncio.sleep(0 if self.app.options.still else PRELOAD_DELAY)
         await asyncio.to_thread(preload_lexers)
 
-    def _use_themes(self) -> None:
-        found, problems = themes.find_themes()
-        self._problems = [*self._problems, *problems]
-        for theme in found:
-            if theme != self.app.available_themes.get(theme.name):  # else all would be styled anew
-                self.app.register_theme(theme)
-        wanted = self.app.options.theme or self.memory.theme
-        if wanted and wanted in self.app.available_themes:
-            self.set_theme(wanted)
-        else:
-            self.theme_due = wanted  # a plugin may bring it
-
-    def _whole(self, text: str) -> bool:
-        """Whether `text` is a command that takes no further words."""
-        row = self.link.commands.get(text[1:]) if self.link is not None and text.startswith("/") else None
-        return row is not None and not row.hint
-
-    def set_theme(self, name: str) -> None:
-        """Other colours, everywhere."""
-        if self.app.theme != name:
-            self.app.theme = name
-        palette = Palette(theme_colours(self.app.current_theme))
-        self.app.palette = palette
-        self.app.trace.repaint(palette)
-        if self.completing is not None:
-            self.completing.repaint(palette)
-        for screen in self.app.screen_stack[1:]:
-            if isinstance(screen, Repaintable):
-                screen.repaint(palette)
-        if self.link is not None:
-            self.link.state.aspects |= {"work", "bar"}
-            self.changed()
-
-    def _use_keys(self) -> None:
-        everywhere = {one.name: ",".join(self.keymap[one.name]) for one in ACTIONS if one.name in self.keymap}
-        if everywhere:
-            self.app.set_keymap(everywhere)
-        self.app.editor.bound = {
-            key: one.name
-            for one in ACTIONS
-            if one.group == "prompt" and not one.everywhere
-            for key in keys_of(one.name, self.keymap)
+    def _apply_keymap(self) -> None:
+        own = {name: ",".join(keys) for name, keys in self.keymap.items()}
+        if own:
+            self.app.set_keymap(own)
+        self.regions.editor.bound = {
+            key: action.name
+            for action in ACTIONS
+            if action.group == "prompt" and not action.everywhere
+            for key in keys_of(action.name, self.keymap)
         }
 
-    def typing(self) -> bool:
-        """Whether a person is at the keys right now."""
-        return time.monotonic() - self.app.typed_at < 0.3
+    def _is_complete_command(self, text: str) -> bool:
+        """Whether `text` is a command that takes no further words."""
+        row = self.link.commands.get(text[1:]) if text.startswith("/") else None
+        return row is not None and not row.hint
 
-    def changed(self) -> None:
-        """Something is different: draw it with the next frame."""
-        if self.frame_due:
-            return
-        self.frame_due = True
-        wait = FRAME_SECONDS - (time.monotonic() - self._drawn)
-        asyncio.get_running_loop().call_later(max(0.0, wait), self._frame)
+    def _welcome(self) -> WelcomeEntry:
+        welcome = sessions.welcome_entry(self.app.root, self.app.project)
+        self.regions.editor.tries = welcome.tries
+        return welcome
 
-    def _frame(self) -> None:
-        self.frame_due = False
-        if not self.app.is_running or self.link is None:
-            return
-        self._drawn = time.monotonic()
-        painter.paint_frame(self, Moment(0.0 if self.app.options.still else time.time(), self._step))
-        self._keep_time()
-        self._drawn = time.monotonic()
+    async def _load_facts(self) -> None:
+        """Ask what the session has: commands, themes, panels, counts; then look for models on this
+        machine."""
+        await sessions.load_session_facts(self.link, self.themes)
+        self.reactions.facts_loaded = True
+        self.link.redraw("bar")
+        self.app.run_worker(self._find_local_models())
 
-    def _keep_time(self) -> None:
-        """Tick while something runs, and only then."""
-        assert self.link is not None
-        if self.link.state.is_working and not self._ticking and not self.app.options.still:
-            self._ticking = True
-            asyncio.get_running_loop().call_later(TICK_SECONDS, self._tick)
+    async def _find_local_models(self) -> None:
+        self.reactions.local_models_op = await sessions.find_local_models(self.link)
 
-    def _tick(self) -> None:
-        self._ticking = False
-        if self.link is None or not self.app.is_running or not self.link.state.is_working:
-            return
-        self._step += 1
-        state = self.link.state
-        numbers = [*state.running.values(), *state.thoughts.values(), *state.agents.values()]
-        for number in numbers:
-            entry = state.entries[number]
-            done = entry.done if isinstance(entry, ThoughtEntry | SubagentEntry) else False
-            if isinstance(entry, CallEntry | ThoughtEntry | SubagentEntry) and not done:
-                state.touch(number)
-        state.aspects.add("work")
-        self.changed()
-
-    def resized(self) -> None:
-        if self.link is not None:
-            self.link.state.aspects |= {"work", "bar"}
-            self.changed()
+    # -- what the app passes on ------------------------------------------------------------------------
 
     def do(self, name: str) -> None:
         """Carry out an action of the table."""
-        self.app.run_worker(prompts.run_action(self, name))
+        self.app.run_worker(self.actions.run(name))
 
-    async def submitted(self, event: PromptEditor.Submitted) -> None:
-        await prompts.submit_composer(self, event.text, event.how, event.purpose)
+    async def submit(self, text: str, mode: SendMode, purpose: ComposerPurpose) -> None:
+        """Take what was sent from the Composer: a prompt, a rejection note or an answer."""
+        editor = self.regions.editor
+        if purpose == "prompt":
+            editor.prompts.add(text)
+            await self.send(text, queue=mode == "queue")
+            return
+        editor.return_to_prompt()
+        if purpose == "note":
+            self.link.redraw("work", "bar")
+            await approvals.reject(self.app, self.link, self.draft, text)
+        else:
+            await self.link.answer(next(iter(self.link.state.questions), ""), text)
 
-    def drafted(self) -> None:
-        """The draft changed: colour the bar, show other hints, offer completions."""
-        editor = self.app.editor
-        editor.set_class(editor.text.startswith("!") and editor.purpose == "prompt", "-shell")
-        if self.link is not None:
-            self.link.state.aspects.add("bar")
-            if self.completing is not None:
-                self.completing.drafted(self.link if self.ready else None)
-        takes = _command_hint(self.link, editor.text) if editor.purpose == "prompt" else ""
-        if self.hint in ("", self._told):
-            self.hint = self._told = takes
-        self.changed()
+    async def send(self, text: str, *, queue: bool = False) -> None:
+        """Send a prompt, run a `/command` or a `!command`."""
+        self.regions.trace.to_end()
+        await prompts.send_text(self.link, self.actions, text, queue=queue)
 
-    def recall(self, step: int) -> None:
-        text = self.history.step(step, self.app.editor.text)
-        if text is not None:
-            self.app.editor.put(text)
+    def resized(self) -> None:
+        self.link.redraw("work", "bar")
 
-    def choose(self, does: str) -> None:
-        """Enter, or a click, on a row of Work."""
-        self.app.run_worker(prompts.choose_row(self, does))
+    def draft_changed(self) -> None:
+        """Colour the Composer, show other hints, offer completions."""
+        editor = self.regions.editor
+        is_prompt = editor.purpose == "prompt"
+        editor.set_class(editor.text.startswith("!") and is_prompt, "-shell")
+        if self.completer is not None:
+            self.completer.draft_changed(self.link if self.is_ready else None)
+        hint = self._hint_of_command(editor.text) if is_prompt else ""
+        if self.painter.hint in ("", self._command_hint):
+            self.painter.hint = self._command_hint = hint
+        self.link.redraw("bar")
 
-    def typed(self, event: UnclaimedKey) -> None:
-        """A key outside the Composer: the Trace's own, an answer, or the start of a prompt."""
-        own = {key: one.name for one in ACTIONS if one.group == event.place for key in self._keys(one)}
+    def _hint_of_command(self, text: str) -> str:
+        """What the command in `text` takes, once words for it are being typed."""
+        name, blank, _ = text.partition(" ")
+        row = self.link.commands.get(name[1:]) if blank and text.startswith("/") else None
+        return f"{name} {single_line(row.hint, MAX_HINT_WIDTH)} " if row is not None and row.hint else ""
+
+    def key_typed(self, event: UnclaimedKey) -> None:
+        """Take a key from the Trace or Work: an action there, an answer, or the start of a prompt."""
+        editor, work = self.regions.editor, self.regions.work
+        own = {
+            key: action.name
+            for action in ACTIONS
+            if action.group == event.region and not action.everywhere
+            for key in keys_of(action.name, self.keymap)
+        }
         name = own.get(event.character) or own.get(event.key)
         if event.key == "escape":
             self.do("composer")
-        elif event.place == "trace" and name:
+        elif event.region == "trace" and name:
             self.do(name)
-        elif event.character in self.app.editor.answers:
-            self.do(self.app.editor.answers[event.character])
-        elif name and not (name == "look" and not self.app.work.chosen.startswith("place:")):
+        elif event.character in editor.answers:
+            self.do(editor.answers[event.character])
+        elif name and (name != "look" or work.selected.startswith("place:")):
             self.do(name)
         elif event.character.isprintable() and event.character:
-            self.app.editor.focus()
-            self.app.editor.insert(event.character)
+            editor.focus()
+            editor.insert(event.character)
 
-    def _keys(self, action: TuiAction) -> tuple[str, ...]:
-        return () if action.everywhere else keys_of(action.name, self.keymap)
+    def toggle_row(self, y: int) -> None:
+        """Open or fold the entry at row `y` of the Trace."""
+        view.toggle_entry_at(self.link, self.regions.trace, y)
 
-    def open_row(self, y: int) -> None:
-        view.toggle_entry_at(self, y)
+    async def choose_row(self, action: str) -> None:
+        """Do what a row of Work offers."""
+        app, link = self.app, self.link
+        kind, _, value = action.partition(":")
+        if kind == "panel" and value.startswith("open "):
+            kind, value = "place", value.removeprefix("open ")
+        match kind:
+            case "diff":
+                await view.show_changes(app, link, value)
+            case "place":
+                await open_location(app, link, value)
+            case "plan":
+                await self.actions.run("review_plan")
+            case "tab":
+                await self.actions.run(f"tab_{value}")
+            case "panel":
+                plugin, _, name = value.partition("/")
+                await link.invoke(name, {}, plugin)
+            case "agent":
+                await open_subagent(app, link, value)
+            case "form":
+                await self.actions.run("form")
+            case "option":
+                await approvals.choose_option(app, link, self.regions.editor, self.draft, int(value))
+            case "part" | "hunk":
+                approvals.toggle_piece(link, self.draft, value)
 
+    # -- frames ----------------------------------------------------------------------------------------
 
-def _command_hint(link: SessionLink | None, text: str) -> str:
-    """What the command in `text` takes, as its file says, once words for it are being typed."""
-    name, blank, _ = text.partition(" ")
-    known = link.commands if link is not None and blank and text.startswith("/") else {}
-    row = known.get(name[1:])
-    return f"{name} {single_line(row.hint, MAX_HINT_WIDTH)} " if row is not None and row.hint else ""
+    def _draw(self, moment: Moment) -> bool:
+        """React to the state, then paint it. Returns whether something still runs."""
+        if not self.app.is_running or self.link.deck is None:
+            return False
+        state = self.link.state
+        self.reactions.react(state)
+        self.painter.paint(state, self.draft, moment)
+        return state.is_working
+
+    def _advance(self) -> bool:
+        """Mark what changes with time. Returns whether something still runs."""
+        if not self.app.is_running or not self.link.state.is_working:
+            return False
+        self.link.state.touch_running()
+        return True
+
+    def _show_hint(self, text: str) -> None:
+        """Show a hint for a moment."""
+        self.painter.hint = text
+        self.link.redraw("bar")
+
+        def forget() -> None:
+            if self.painter.hint == text:
+                self.painter.hint = ""
+                self.link.redraw("bar")
+
+        self.app.set_timer(prompts.DOUBLE_PRESS_SECONDS, forget)
+
+    def _repaint(self) -> None:
+        """Give every widget the palette of the theme that was just chosen."""
+        palette = self.app.palette
+        self.regions.trace.repaint(palette)
+        if self.completer is not None:
+            self.completer.repaint(palette)
+        for screen in self.app.screen_stack[1:]:
+            if isinstance(screen, Repaintable):
+                screen.repaint(palette)
+        self.link.redraw("work", "bar")
+
+    # -- actions ---------------------------------------------------------------------------------------
+
+    async def _open_session(self, session: str | None) -> None:
+        if await sessions.switch_session(self.link, self.regions.trace, self._welcome(), session):
+            await self._load_facts()
+
+    async def _choose_session(self) -> None:
+        chosen = await sessions.choose_session(self.app, self.link)
+        if chosen is not None:
+            await self._open_session(chosen or None)
+
+    async def _view_approval(self) -> None:
+        """Show all of what is asked; a plan has a review of its own."""
+        first = self.link.state.first_approval
+        if first is not None and first.id == self.link.state.plan.request:
+            await plan_review.review_plan(self.app, self.link)
+        else:
+            editor = self.regions.editor
+            await self.actions.run(await approvals.view_approval(self.app, self.link, editor, self.draft))
+
+    async def _review(self) -> None:
+        """Review the plan that waits, else fill in the form that does."""
+        state = self.link.state
+        if state.first_form is not None and state.plan.state != "pending":
+            await form.fill_form(self.app, self.link)
+        else:
+            await plan_review.review_plan(self.app, self.link)
+
+    async def _view_selected(self) -> None:
+        """Show the place under Work's cursor in the viewer."""
+        kind, _, location = self.regions.work.selected.partition(":")
+        if kind == "place":
+            await open_location(self.app, self.link, location, view=True)
+
+    async def _ask_trust_once(self) -> None:
+        if not preferences.is_trust_refused(self.preferences, self.link.root):
+            await self._ask_trust(self.app.options.quiet)
+
+    async def _ask_trust(self, quiet: float = 0.0) -> None:
+        await preferences.ask_trust(self.app, self.link, self.preferences, self.regions.editor, quiet)
+
+    async def _trust_by_word(self, word: str) -> None:
+        if word in ("yes", "y", "no", "n"):
+            await self.link.trust(word.startswith("y"))
+        else:
+            await self._ask_trust()
+
+    def _select_theme(self, name: str) -> None:
+        if not self.themes.select(name):
+            self.link.say("warning", f"unknown theme {name}", "/theme lists them")
+
+    async def _rewind(self, words: str = "") -> None:
+        await (
+            rewind.undo_rewind(self.link) if words == "undo" else rewind.choose_rewind(self.app, self.link)
+        )
+
+    def _screens_to_offer(self) -> OfferedScreens:
+        quiet = OFFER_QUIET_SECONDS
+        return OfferedScreens(
+            plan=partial(plan_review.review_plan, self.app, self.link, quiet),
+            form=partial(form.fill_form, self.app, self.link, quiet),
+            trust=self._ask_trust_once,
+        )
+
+    def _bind_actions(self) -> prompts.BoundActions:
+        """What each action of the table does; `send`, `newline` and `queue` are the Composer's own."""
+        app, link, editor = self.app, self.link, self.regions.editor
+        answering = (app, link, editor, self.draft)
+        plain: dict[str, prompts.Run] = {
+            **{name: partial(approvals.decide, *answering, name) for name in approvals.DECISIONS},
+            **{f"option_{n}": partial(approvals.choose_option, *answering, n) for n in range(9)},
+            "reject": partial(approvals.ask_rejection_note, *answering),
+            "edit_hunk": partial(approvals.edit_hunk, app, link, editor, self.regions.work, self.draft),
+            "view_approval": self._view_approval,
+            **self._bind_view_actions(),
+            **self._bind_code_actions(),
+            **self._bind_session_actions(),
+        }
+        with_words: dict[str, prompts.RunWithWords] = {
+            "model": link.select_model,
+            "theme": self._select_theme,
+            "sessions": self._open_session,
+            "mode": partial(prompts.select_mode_by_name, link),
+            "compact": link.compact,
+            "carry_out": lambda note: link.decide_plan("approve", note=note),
+            "trust": self._trust_by_word,
+            "rewind": self._rewind,
+            "connect": partial(settings.connect_provider, app, link),
+            "settings": partial(settings.edit_settings, app, link),
+        }
+        return prompts.BoundActions(plain, with_words)
+
+    def _bind_view_actions(self) -> dict[str, prompts.Run]:
+        app, link, regions = self.app, self.link, self.regions
+        trace, work, editor = regions.trace, regions.work, regions.editor
+        return {
+            "trace": partial(view.focus_trace, link, trace),
+            "composer": partial(view.focus_editor, link, editor),
+            "work": partial(view.focus_work, app, link, trace, work, editor),
+            "todo": partial(view.show_todo, link, trace, work),
+            "tab_now": partial(view.open_tab, app, link, trace, work, "now"),
+            "tab_outline": partial(view.open_tab, app, link, trace, work, "outline"),
+            "tab_problems": partial(view.open_tab, app, link, trace, work, "problems"),
+            "tab_next": partial(view.open_next_tab, app, link, trace, work, 1),
+            "tab_previous": partial(view.open_next_tab, app, link, trace, work, -1),
+            "look": self._view_selected,
+            "expand": partial(view.toggle_folds, app, link),
+            "open_entry": partial(view.toggle_visible_entry, link, trace),
+            "trace_pageup": partial(view.scroll_page, trace, -1),
+            "trace_pagedown": partial(view.scroll_page, trace, 1),
+            "find": partial(view.search_trace, app, trace),
+            "find_next": partial(view.find_again, app, trace, 1),
+            "find_previous": partial(view.find_again, app, trace, -1),
+            "clear": trace.hide,
+            "changes": partial(view.show_changes, app, link),
+            "copy": lambda: view.copy_text(app, link.state, editor),
+            "redraw": partial(view.redraw_all, app),
+            "suspend": app.action_suspend_process,
+            "theme": self.themes.choose,
+            "help": partial(palette_and_help.show_help, app, link, self.keymap),
+            "palette": lambda: palette_and_help.open_palette(
+                app, link, editor, self.keymap, self.actions.run, self.send
+            ),
+        }
+
+    def _bind_code_actions(self) -> dict[str, prompts.Run]:
+        app, link = self.app, self.link
+        related = partial(code_navigation.find_related, app, link)
+        return {
+            "symbols": partial(code_navigation.go_to_symbol, app, link),
+            "outline": partial(code_navigation.go_to_symbol_in_file, app, link),
+            "problems": partial(code_navigation.show_problems, app, link),
+            "references": partial(related, "references", "Find references"),
+            "callers": partial(related, "callers", "Find callers"),
+            "rename": partial(code_navigation.rename_symbol, app, link),
+            "restart_servers": partial(link.invoke, "lsp", {"text": "restart"}),
+        }
+
+    def _bind_session_actions(self) -> dict[str, prompts.Run]:
+        app, link, trace, editor = self.app, self.link, self.regions.trace, self.regions.editor
+        presses = prompts.DoublePress()
+        quit_app = partial(sessions.quit_app, app, link)
+        hint = self._show_hint
+        return {
+            "interrupt": partial(prompts.interrupt, link, editor, trace, presses, hint, self._rewind),
+            "clear_or_quit": partial(prompts.clear_or_quit, app, link, editor, presses, hint),
+            "leave": quit_app,
+            "quit": quit_app,
+            "history": partial(prompts.choose_from_history, app, editor),
+            "editor": partial(view.edit_draft_externally, app, editor),
+            "mode": link.select_next_mode,
+            "compact": link.compact,
+            "carry_out": partial(link.decide_plan, "approve"),
+            "new": partial(self._open_session, None),
+            "sessions": self._choose_session,
+            "settings": partial(settings.edit_settings, app, link),
+            "model": partial(settings.choose_model, app, link),
+            "connect": partial(settings.connect_provider, app, link),
+            "trust": self._ask_trust,
+            "rewind": self._rewind,
+            "review_plan": self._review,
+            "form": partial(form.fill_form, app, link),
+        }

@@ -1,14 +1,13 @@
-"""One subagent that a person looks into: its events folded into a state of its own, as a session's are.
+"""The connection between the screen and one session: it opens a channel, folds events into the state and
+submits ops. A failure becomes a line in the Trace, not the end of the screen.
 
-The life between the screen and one session: it opens a channel, reads events into the state, submits ops.
-
-Imported after the first paint. Refuses widgets: it calls `changed` when there is something to draw.
+Knows no widget: it calls `changed` when there is something to draw.
 """
 
 import asyncio
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Literal
 
@@ -23,124 +22,134 @@ from cockpit.protocol.queries import Query, Reply
 from cockpit.protocol.rows import HunkEdit
 from cockpit.tui.state import PendingPrompt, ScreenState, reduce
 from cockpit.tui.state.entries import RemarkEntry, WelcomeEntry
+from cockpit.tui.state.screen_state import Aspect
+
+ORIGIN = "tui"
+_SLICE_SECONDS = 0.003
+"""How long events are folded before other tasks run, so that a key never waits for a burst."""
+_PAUSE_SECONDS = 0.004
+"""Pause between two slices while the user is typing."""
 
 
 class SubagentFollower:
-    """The past of the subagent `agent`, then what comes, each event once."""
+    """Folds the events of one subagent into a state of its own, each event once."""
 
     def __init__(self, agent: str, root: str) -> None:
         self.agent = agent
         self.state = ScreenState(root=root)
         self._seq = 0
 
-    def take(self, envelope: Envelope) -> bool:
-        """Fold an event of it, or of one below it; whether it was one."""
+    def apply(self, envelope: Envelope) -> None:
+        """Fold an event of the subagent or of one below it; ignore any other."""
         path = envelope.agent
         if path != self.agent and not path.startswith(f"{self.agent}/"):
-            return False
-        if envelope.seq <= self._seq:
-            return False
-        self._seq = envelope.seq
-        reduce(self.state, replace(envelope, agent="main" if path == self.agent else path))
-        return True
+            return
+        if envelope.seq > self._seq:
+            self._seq = envelope.seq
+            reduce(self.state, replace(envelope, agent="main" if path == self.agent else path))
 
 
 class SubagentWatch:
-    """Into which subagent a person looks, if any. What comes while its past is fetched waits for that."""
+    """Which subagent the user is looking at, if any. Events that arrive while its past is being fetched wait
+    until the past has been folded."""
 
     def __init__(self) -> None:
-        self._followed: SubagentFollower | None = None
-        self._held: list[Envelope] | None = None
+        self._follower: SubagentFollower | None = None
+        self._pending: list[Envelope] | None = None
 
-    def into(self, agent: str, root: str) -> SubagentFollower:
-        """Into `agent` from now on; its past is given to `fold`."""
-        self._followed, self._held = SubagentFollower(agent, root), []
-        return self._followed
+    def start(self, agent: str, root: str) -> SubagentFollower:
+        """Follow `agent`; its past is passed to `add_past`."""
+        self._follower, self._pending = SubagentFollower(agent, root), []
+        return self._follower
 
-    def away(self) -> None:
-        """Into none."""
-        self._followed = self._held = None
+    def stop(self) -> None:
+        self._follower = self._pending = None
 
-    def fold(self, past: Iterable[Envelope]) -> None:
-        """The past of the subagent; what came meanwhile goes behind it."""
-        held, self._held = self._held or [], None
-        for envelope in (*past, *held):
-            self.hear(envelope)
+    def add_past(self, past: Iterable[Envelope]) -> None:
+        """Fold the past of the subagent, then what arrived meanwhile."""
+        pending, self._pending = self._pending or [], None
+        for envelope in (*past, *pending):
+            self.apply(envelope)
 
-    def hear(self, envelope: Envelope) -> None:
-        """An event of the session."""
-        if self._held is not None:
-            self._held.append(envelope)
-        elif self._followed is not None:
-            self._followed.take(envelope)
-
-
-ORIGIN = "tui"
-_SLICE_SECONDS = 0.003  # seconds of events at a time, so that a key never waits for a burst
-_PAUSE_SECONDS = 0.004  # pause between two slices while a person is typing
+    def apply(self, envelope: Envelope) -> None:
+        """Take an event of the session."""
+        if self._pending is not None:
+            self._pending.append(envelope)
+        elif self._follower is not None:
+            self._follower.apply(envelope)
 
 
 class SessionLink:
-    """One open session of a deck."""
+    """The session on screen. It has no deck until `deck` is set, and no channel until `open` succeeds; before
+    that ops are dropped and queries refused."""
 
-    def __init__(
-        self, deck: Deck, root: str, changed: Callable[[], None], typing: Callable[[], bool]
-    ) -> None:
-        self.deck = deck
+    def __init__(self, root: str, changed: Callable[[], None], is_typing: Callable[[], bool]) -> None:
         self.root = root
-        self.state = ScreenState(root=root)
+        self.deck: Deck | None = None
         self.channel: Channel | None = None
+        self.state = ScreenState(root=root)
         self.commands: dict[str, queries.CommandRow] = {}
         self.began = time.time()
-        self.heard = asyncio.Event()  # the session has said how it began
+        self.started = asyncio.Event()  # set when the session has reported its start
+        self.watch = SubagentWatch()
         self.changed = changed
-        self._typing = typing
-        self.looking = SubagentWatch()
-        self._pump: asyncio.Task[None] | None = None
+        self._is_typing = is_typing
+        self._reader: asyncio.Task[None] | None = None
 
     async def open(self, resume: str | None, welcome: WelcomeEntry) -> None:
-        """Open a session (or `resume` one) and follow it. Raises `CockpitError`."""
+        """Open a session (or `resume` one) in place of the current one. Raises `CockpitError`."""
+        assert self.deck is not None
         channel = await self.deck.open(self.root, resume)
         await self.leave()
         self.state = ScreenState(root=self.root, session=channel.session)
         self.state.add(welcome)
         self.channel, self.began = channel, time.time()
-        self._pump = asyncio.create_task(self._follow(channel, self.state))
+        self._reader = asyncio.create_task(self._follow(channel, self.state))
         self.changed()
 
     async def leave(self) -> None:
-        """Stop following; the session is closed in order."""
+        """Stop following and close the session."""
         channel, self.channel = self.channel, None
-        if self._pump is not None:
-            self._pump.cancel()
-            await asyncio.gather(self._pump, return_exceptions=True)
-            self._pump = None
+        if self._reader is not None:
+            self._reader.cancel()
+            await asyncio.gather(self._reader, return_exceptions=True)
+            self._reader = None
         if channel is not None and not self.state.closed:
-            await channel.submit(ops.Close(self.fresh(), ORIGIN))
+            await channel.submit(ops.Close(self.new_id(), ORIGIN))
 
     async def _follow(self, channel: Channel, state: ScreenState) -> None:
-        began, clock = time.perf_counter(), time.perf_counter
+        clock = time.perf_counter
+        began = clock()
         try:
             async for envelope in channel.events():
                 reduce(state, envelope)
-                self.looking.hear(envelope)
+                self.watch.apply(envelope)
                 if state.started:
-                    self.heard.set()
+                    self.started.set()
                 self.changed()
                 if clock() - began > _SLICE_SECONDS:
-                    await asyncio.sleep(_PAUSE_SECONDS if self._typing() else 0)
+                    await asyncio.sleep(_PAUSE_SECONDS if self._is_typing() else 0)
                     began = clock()
         except CockpitError as error:
             state.add(RemarkEntry("error", error.message, error.hint))
             self.changed()
 
     @staticmethod
-    def fresh() -> str:
+    def new_id() -> str:
         """An id for an op."""
         return uuid.uuid4().hex[:16]
 
+    def redraw(self, *aspects: Aspect) -> None:
+        """Mark regions as changed and ask for a frame."""
+        self.state.aspects.update(aspects)
+        self.changed()
+
+    def say(self, level: Literal["note", "warning", "error"], text: str, hint: str = "") -> None:
+        """Add a line of the cockpit's own to the Trace."""
+        self.state.add(RemarkEntry(level, text, hint))
+        self.changed()
+
     async def submit(self, op: Op) -> None:
-        """Hand over `op`; a failure is a line in the Trace, not the end of the screen."""
         if self.channel is None:
             return
         try:
@@ -156,29 +165,36 @@ class SessionLink:
         except CockpitError as error:
             return queries.Refused(str(error))
 
-    def say(self, level: str, text: str, hint: str = "") -> None:
-        """A line of the cockpit's own."""
-        self.state.add(
-            RemarkEntry(
-                "error" if level == "error" else "warning" if level == "warning" else "note", text, hint
-            )
-        )
-        self.changed()
+    async def load_commands(self) -> None:
+        """Ask for every slash command, so that an unknown one can be reported."""
+        reply = await self.ask(queries.Commands())
+        if isinstance(reply, queries.CommandRows):
+            self.commands = {row.name: row for row in reply.rows}
 
     async def prompt(self, text: str, queue: bool) -> None:
-        """Say `text`: a prompt, or while a turn runs a steer or (`queue`) a follow-up."""
-        id, content = self.fresh(), (Text(text),)
+        """Send a prompt or, while a turn runs, a steer or (`queue`) a follow-up."""
+        id, content = self.new_id(), (Text(text),)
+        op: Op
         if not self.state.busy:
-            self.state.waiting.append(PendingPrompt(id, text, "prompt"))
-            self.changed()
-            await self.submit(ops.Prompt(id, ORIGIN, content))
-            return
-        self.state.waiting.append(PendingPrompt(id, text, "follow-up" if queue else "steer"))
+            pending, op = PendingPrompt(id, text, "prompt"), ops.Prompt(id, ORIGIN, content)
+        elif queue:
+            pending, op = PendingPrompt(id, text, "follow-up"), ops.FollowUp(id, ORIGIN, content)
+        else:
+            pending, op = PendingPrompt(id, text, "steer"), ops.Steer(id, ORIGIN, content)
+        self.state.pending.append(pending)
         self.changed()
-        await self.submit(ops.FollowUp(id, ORIGIN, content) if queue else ops.Steer(id, ORIGIN, content))
+        await self.submit(op)
 
-    async def interrupt(self) -> None:
-        await self.submit(ops.Interrupt(self.fresh(), ORIGIN))
+    async def steer(self, text: str, agent: str) -> None:
+        """Send a message to a subagent, taken at its next step."""
+        await self.submit(ops.Steer(self.new_id(), ORIGIN, (Text(text),), agent))
+
+    async def interrupt(self, agent: str = "main") -> None:
+        """Interrupt the turn, or the work of a subagent."""
+        await self.submit(ops.Interrupt(self.new_id(), ORIGIN, agent))
+
+    async def compact(self, focus: str = "") -> None:
+        await self.submit(ops.Compact(self.new_id(), ORIGIN, focus))
 
     async def decide(
         self,
@@ -188,7 +204,11 @@ class SessionLink:
         parts: tuple[str, ...] = (),
         edits: tuple[HunkEdit, ...] = (),
     ) -> None:
-        await self.submit(ops.Decide(self.fresh(), ORIGIN, request, decision, note, parts, edits))
+        """Answer an approval; it leaves the screen at once."""
+        self.state.approvals.pop(request, None)
+        self.redraw("work", "bar")
+        await self.submit(ops.Decide(self.new_id(), ORIGIN, request, decision, note, parts, edits))
+        self.changed()
 
     async def decide_plan(
         self,
@@ -198,8 +218,7 @@ class SessionLink:
         note: str = "",
         mode: Mode | None = None,
     ) -> None:
-        op = ops.DecidePlan(self.fresh(), ORIGIN, request, decision, text, note, mode)
-        await self.submit(op)
+        await self.submit(ops.DecidePlan(self.new_id(), ORIGIN, request, decision, text, note, mode))
 
     async def answer(
         self,
@@ -208,52 +227,40 @@ class SessionLink:
         action: Literal["accept", "decline", "cancel"] = "accept",
         values: Mapping[str, Json] | None = None,
     ) -> None:
+        """Answer a question; it leaves the screen at once."""
         self.state.questions.pop(request, None)
-        self.state.aspects |= {"work", "bar"}
-        await self.submit(ops.Answer(self.fresh(), ORIGIN, request, text, action, values or {}))
+        self.redraw("work", "bar")
+        await self.submit(ops.Answer(self.new_id(), ORIGIN, request, text, action, values or {}))
         self.changed()
 
-    async def shell(self, command: str) -> None:
-        await self.submit(ops.CallTool(self.fresh(), ORIGIN, "shell", {"command": command}))
+    async def call_tool(self, name: str, arguments: Mapping[str, Json]) -> None:
+        await self.submit(ops.CallTool(self.new_id(), ORIGIN, name, arguments))
 
     async def invoke(
-        self, action: str, arguments: Mapping[str, Json], plugin: str = "", captured: bool = False
+        self, action: str, arguments: Mapping[str, Json], plugin: str = "", *, captured: bool = False
     ) -> str:
-        """Run a command or a plugin's action; with `captured` its answer is a request to a screen."""
-        id = self.fresh()
+        """Run a command or a plugin's action and return the op's id; the answer to a `captured` one is
+        delivered to a screen instead of the Trace."""
+        id = self.new_id()
         if captured:
             self.state.captured.add(id)
         await self.submit(ops.Invoke(id, ORIGIN, plugin, action, arguments))
         return id
 
-    async def next_mode(self) -> None:
-        wheel = MODES[:-2]  # full and deny are chosen by name, never passed through
+    async def select_mode(self, mode: Mode) -> None:
+        await self.submit(ops.SelectMode(self.new_id(), ORIGIN, mode))
+
+    async def select_next_mode(self) -> None:
+        cycle = MODES[:-2]  # `full` and `deny` are only chosen by name
         mode = self.state.mode
-        following = wheel[(wheel.index(mode) + 1) % len(wheel)] if mode in wheel else wheel[0]
-        await self.submit(ops.SelectMode(self.fresh(), ORIGIN, following))
+        await self.select_mode(cycle[(cycle.index(mode) + 1) % len(cycle)] if mode in cycle else cycle[0])
 
     async def select_model(self, model: str) -> None:
-        await self.submit(ops.SelectModel(self.fresh(), ORIGIN, model))
-
-    async def keep(self, model: str, mode: Mode) -> None:
-        """Use this model and mode in the session that has just begun."""
-        if model:
-            await self.select_model(model)
-            await self.submit(ops.SelectMode(self.fresh(), ORIGIN, mode))
+        await self.submit(ops.SelectModel(self.new_id(), ORIGIN, model))
 
     async def trust(self, trusted: bool) -> None:
-        await self.submit(ops.Trust(self.fresh(), ORIGIN, trusted))
+        await self.submit(ops.Trust(self.new_id(), ORIGIN, trusted))
 
-    async def learn_commands(self) -> None:
-        """Ask for every slash command, so that an unknown one can be told."""
-        reply = await self.ask(queries.Commands())
-        if isinstance(reply, queries.CommandRows):
-            self.commands = {row.name: row for row in reply.rows}
-
-
-def is_live(time_of: float, began: float) -> bool:
-    """Whether a request was made for this opening of the session, not in a past that is replayed."""
-    return time_of >= began - 2.0
-
-
-Opener = Callable[[], Awaitable[Deck]]
+    def is_live(self, request_time: float) -> bool:
+        """Whether a request belongs to this opening of the session, not to the past that is replayed."""
+        return request_time >= self.began - 2.0

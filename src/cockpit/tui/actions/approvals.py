@@ -1,269 +1,169 @@
-"""Answers to what waits for a person: approvals, with a word where they are refused, and questions.
+"""Answers to what waits for the user: approvals, with a note where they are rejected, and questions."""
 
-The whole of what an approval asks, on the whole screen; its keys answer from here too.
-
-A hunk of an approval as the person wants it: its new lines in a small editor.
-"""
-
-import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
-
-from textual import events
-from textual.app import ComposeResult
-from textual.containers import Vertical
-from textual.screen import ModalScreen
-from textual.widgets import TextArea
 
 from cockpit.protocol.events import ApprovalRequested
 from cockpit.protocol.messages import Decision
-from cockpit.tui.actions import prompts
-from cockpit.tui.clean import clean, single_line
-from cockpit.tui.composer.editor import ComposerPurpose
-from cockpit.tui.render.layout import Piece, StyledLine, shorten_path
-from cockpit.tui.render.themes import Palette
-from cockpit.tui.screens.dialogs import SHEET_CSS, LinesView
+from cockpit.protocol.safe_text import clean, single_line
+from cockpit.tui.composer.editor import PromptEditor
+from cockpit.tui.render.layout import StyledLine
+from cockpit.tui.render.widgets import ThemedApp
+from cockpit.tui.screens.dialogs import TextEditDialog
 from cockpit.tui.screens.reader import TextReader
+from cockpit.tui.session_link import SessionLink
 from cockpit.tui.work import approval_draft
-from cockpit.tui.work.approval_card import ApprovalChoice, approval_rows
-from cockpit.tui.work.approval_draft import ApprovalPiece as Chosen
+from cockpit.tui.work.approval_card import approval_rows, detail_rows
+from cockpit.tui.work.approval_draft import ApprovalDraft, ApprovalPiece
+from cockpit.tui.work.view import WorkView
 
-if TYPE_CHECKING:
-    from cockpit.tui.controller import SessionController
-
-
-DECISIONS: dict[str, Decision] = {
-    "allow_once": "allow_once",
-    "allow_session": "allow_session",
-    "allow_always": "allow_always",
-}
-_HURRY_SECONDS = 2.0
-"""Seconds after an answer in which a key on a card that has just appeared belongs to the card before."""
+DECISIONS: tuple[Decision, ...] = ("allow_once", "allow_session", "allow_always")
+_HUNK_FOOT = "Esc done (nothing is written yet)   Ctrl+Z undo   Ctrl+R as it was sent"
+_VIEW_KEYS = {"y": "once", "a": "session", "p": "always", "n": "reject", "e": "edit hunk"}
 
 
-async def decide(desk: "SessionController", decision: Decision) -> None:
-    link = desk.link
-    assert link is not None
-    request = next(iter(link.state.approvals.values()), None)
+async def decide(
+    app: ThemedApp, link: SessionLink, editor: PromptEditor, draft: ApprovalDraft, decision: Decision
+) -> None:
+    """Answer the approval on screen; leaving out every part of it rejects it."""
+    request = link.state.first_approval
     if request is None or decision not in request.options:
         return
-    if request.id != desk.chosen_for:
-        return  # what was drawn when the key was pressed does not wait any more
-    if _is_too_soon(desk, decision):
+    if request.id != draft.request:
+        return  # the approval that was on screen when the key was pressed is gone
+    if not _accepts_key(app, editor, draft, decision):
         return
-    taken = approval_draft.build_answer(request, desk.choice.out, desk.choice.edits)
-    if taken is None:
-        decision = "reject_once"
-    parts, edits = taken or ((), ())
-    desk.choice = ApprovalChoice()
-    desk.answered_at = time.monotonic()
-    link.state.approvals.pop(request.id, None)
-    link.state.aspects |= {"work", "bar"}
-    await link.decide(request.id, decision, parts=parts, edits=edits)
-    desk.changed()
-
-
-def _is_too_soon(desk: "SessionController", action: str) -> bool:
-    """Whether the key came before anybody can have read the card. Right after another answer it was meant
-    for that one (a key held down, an impatient second press) and is dropped; else it began a draft."""
-    now = time.monotonic()
-    if now >= desk.quiet_until:
-        return False
-    if now - desk.answered_at < _HURRY_SECONDS:
-        desk.quiet_until = now + desk.app.options.quiet
-        if desk.hurried_for != desk.chosen_for:  # a key that is held says it once
-            desk.hurried_for = desk.chosen_for
-            desk.app.notify("this is another question: read it, then answer", timeout=2)
-        return True
-    key = next((key for key, name in desk.app.editor.answers.items() if name == action), "")
-    desk.app.editor.focus()
-    desk.app.editor.insert(key)
-    return True
-
-
-def toggle_hunk(desk: "SessionController", name: str) -> None:
-    """Take or leave a hunk, or all hunks of a file."""
-    link = desk.link
-    request = next(iter(link.state.approvals.values()), None) if link is not None else None
-    if link is None or request is None or not approval_draft.can_choose(request):
-        return
-    desk.choice = replace(desk.choice, out=approval_draft.toggle_piece(request, desk.choice.out, name))
-    link.state.aspects.add("work")
-    desk.changed()
-
-
-async def edit_hunk(desk: "SessionController") -> None:
-    """`e`: write the hunk under Work's cursor otherwise; the only one where there is no choice."""
-    if _is_too_soon(desk, "edit_hunk"):
-        return
-
-    await edit_hunk_text(desk)
-
-
-async def ask_rejection_note(desk: "SessionController") -> None:
-    """`n`: a word to the model goes with the rejection."""
-    if _is_too_soon(desk, "reject"):
-        return
-    desk.noting_for = desk.chosen_for
-    use_composer_for(desk, "note", "why not? Enter sends it (empty: no word), Esc goes back")
-    desk.app.editor.focus()
-
-
-async def reject(desk: "SessionController", note: str) -> None:
-    link = desk.link
-    assert link is not None
-    request = desk.noting_for
-    if request in link.state.approvals:
-        desk.answered_at = time.monotonic()
-        link.state.approvals.pop(request, None)
-        link.state.aspects |= {"work", "bar"}
-        await link.decide(request, "reject_once", note.strip())
-        desk.changed()
+    answer = approval_draft.build_answer(request, draft.choice.left_out, draft.choice.edits)
+    draft.answered()
+    if answer is None:
+        await link.decide(request.id, "reject_once")
     else:
-        desk.app.notify("that question does not wait any more: it ran out of time, or the turn was stopped")
+        parts, edits = answer
+        await link.decide(request.id, decision, parts=parts, edits=edits)
 
 
-async def choose_option(desk: "SessionController", number: int) -> None:
-    link = desk.link
-    assert link is not None
-    question = next(iter(link.state.questions.values()), None)
-    if question is not None and number < len(question.options) and not _is_too_soon(desk, f"option_{number}"):
-        desk.answered_at = time.monotonic()
-        return_to_prompt(desk)
+async def ask_rejection_note(
+    app: ThemedApp, link: SessionLink, editor: PromptEditor, draft: ApprovalDraft
+) -> None:
+    """Let the user write a note to the model that goes with the rejection."""
+    if not _accepts_key(app, editor, draft, "reject"):
+        return
+    draft.note_for = draft.request
+    editor.use_for("note", "why not? Enter sends it (empty: no note), Esc goes back")
+    link.redraw("bar")
+    editor.focus()
+
+
+async def reject(app: ThemedApp, link: SessionLink, draft: ApprovalDraft, note: str) -> None:
+    """Reject the approval that `note` was written for."""
+    if draft.note_for in link.state.approvals:
+        draft.answered()
+        await link.decide(draft.note_for, "reject_once", note.strip())
+    else:
+        app.notify("that approval is no longer open: it timed out, or the turn was stopped")
+
+
+async def choose_option(
+    app: ThemedApp, link: SessionLink, editor: PromptEditor, draft: ApprovalDraft, number: int
+) -> None:
+    """Answer the question on screen with option `number`, counted from 0."""
+    question = link.state.first_question
+    if question is None or number >= len(question.options):
+        return
+    if _accepts_key(app, editor, draft, f"option_{number}"):
+        draft.answered()
+        editor.return_to_prompt()
         await link.answer(question.id, question.options[number])
 
 
-def use_composer_for(desk: "SessionController", purpose: ComposerPurpose, placeholder: str) -> None:
-    """Use the Composer for something else; the draft is kept."""
-    editor = desk.app.editor
-    if editor.purpose == "prompt":
-        desk.draft = editor.text
-        editor.put("")
-    editor.ask(purpose, placeholder)
-    if desk.link is not None:
-        desk.link.state.aspects.add("bar")
-        desk.changed()
+def toggle_piece(link: SessionLink, draft: ApprovalDraft, name: str) -> None:
+    """Take or leave a hunk, or all hunks of a file."""
+    request = link.state.first_approval
+    if request is not None and approval_draft.can_choose(request):
+        left_out = approval_draft.toggle_piece(request, draft.choice.left_out, name)
+        draft.choice = replace(draft.choice, left_out=left_out)
+        link.redraw("work")
 
 
-def return_to_prompt(desk: "SessionController") -> None:
-    """The Composer is for prompts again."""
-    editor = desk.app.editor
-    if editor.purpose != "prompt":
-        editor.ask("prompt")
-        editor.put(desk.draft)
-        desk.draft = ""
-    if desk.link is not None:
-        desk.link.state.aspects |= {"work", "bar"}
-        desk.changed()
+async def view_approval(app: ThemedApp, link: SessionLink, editor: PromptEditor, draft: ApprovalDraft) -> str:
+    """Show all of an approval on the whole screen. Returns the action its reader was left with, or ""."""
+    request = link.state.first_approval
+    if request is None:
+        return ""
+
+    def lay_out(width: int) -> list[StyledLine]:
+        rows = approval_rows(request, 1, 1, width, replace(draft.choice, all_of_it=True), None, detail_rows)
+        return [line for line, _ in rows]
+
+    keys = [(key, _VIEW_KEYS[key]) for key in editor.answers if key in _VIEW_KEYS]
+    key = await app.push_screen_wait(TextReader(app.palette, "Approval", lay_out, keys=keys))
+    if key and request.id not in list(link.state.approvals)[:1]:
+        app.notify("the approval you answered is no longer open; look at the one on screen now")
+        return ""
+    return editor.answers.get(key, "")
 
 
-async def view_approval(desk: "SessionController") -> None:
-    link, app = desk.link, desk.app
-    if link is None or not link.state.approvals:
+async def edit_hunk(
+    app: ThemedApp, link: SessionLink, editor: PromptEditor, work: WorkView, draft: ApprovalDraft
+) -> None:
+    """Let the user rewrite the hunk under Work's cursor, or the only one there is."""
+    if not _accepts_key(app, editor, draft, "edit_hunk"):
         return
-    request = next(iter(link.state.approvals.values()))
-
-    def lay(width: int) -> list[StyledLine]:
-        return [line for line, _ in approval_rows(request, 1, 1, width, replace(desk.choice, all_of_it=True))]
-
-    words = {"y": "once", "a": "session", "p": "always", "n": "reject", "e": "edit hunk"}
-    keys = [(key, words[key]) for key in app.editor.answers if key in words]
-    key = await app.push_screen_wait(TextReader(app.palette, "Approval", lay, keys=keys))
-    if key and next(iter(link.state.approvals), "") != request.id:
-        app.notify("what you answered does not wait any more; look at what is asked now")
-    elif key in app.editor.answers:
-        await prompts.run_action(desk, app.editor.answers[key])
-
-
-_HUNK_FOOT = "Esc done (nothing is written yet)   Ctrl+Z undo   Ctrl+R as it was sent"
-
-
-class HunkEditor(ModalScreen[str]):
-    """Gives the text as it was left."""
-
-    CSS = (
-        "HunkEditor {"
-        + SHEET_CSS
-        + """}
-    HunkEditor > #sheet { width: 94%; max-width: 120; }
-    HunkEditor TextArea { border: none; background: $panel; height: auto; max-height: 24; min-height: 3;
-        padding: 0 1; margin: 1 0; }
-    HunkEditor TextArea:focus { border: none; }
-    """
-    )
-
-    def __init__(self, palette: Palette, one: Chosen, text: str, sent: str) -> None:
-        super().__init__()
-        self._palette, self._one, self._text, self._sent = palette, one, text, sent
-
-    def compose(self) -> ComposeResult:
-        with Vertical(id="sheet"):
-            yield LinesView(lambda width: [self._head(width)], self._palette)
-            yield TextArea(self._text, show_line_numbers=False)
-            yield LinesView(
-                lambda width: [StyledLine([(_HUNK_FOOT, "faint/surface")], "body/surface")], self._palette
-            )
-
-    def _head(self, width: int) -> StyledLine:
-        line = self._one.row.line if self._one.row is not None else 1
-        right: list[Piece] = [(f"from line {line} ", "muted/surface")]
-        name = shorten_path(single_line(self._one.part.title), max(8, width - 30))
-        return StyledLine(
-            [("Edit  ", "heading/surface+b"), (name, "body/surface+b")], "body/surface", right=right
-        )
-
-    def on_mount(self) -> None:
-        area = self.query_one(TextArea)
-        area.cursor_blink = False
-        area.focus()
-
-    def on_key(self, event: events.Key) -> None:
-        if event.key == "escape":
-            event.stop()
-            self.dismiss(self.query_one(TextArea).text)
-        elif event.key == "ctrl+r":
-            event.stop()
-            self.query_one(TextArea).load_text(self._sent)
-        elif event.key == "tab":
-            event.stop()
-            event.prevent_default()
-            area = self.query_one(TextArea)
-            tabs = "\n\t" in f"\n{self._sent}"
-            area.insert("\t" if tabs else " " * (4 - area.cursor_location[1] % 4))
-
-
-def hunk_to_edit(request: ApprovalRequested, does: str) -> Chosen | None:
-    """The hunk under the cursor (what its row does), else the only one that can be edited."""
-    found = [
-        one for one in approval_draft.approval_pieces(request) if one.row is not None and one.row.can_edit
-    ]
-    under = [one for one in found if does == f"hunk:{one.name}"]
-    chosen = under or (found if len(found) == 1 else [])
-    return chosen[0] if chosen and not request.whole else None
-
-
-async def edit_hunk_text(desk: "SessionController") -> None:
-    link, app = desk.link, desk.app
-    request = next(iter(link.state.approvals.values()), None) if link is not None else None
-    if link is None or request is None or not approval_draft.can_edit(request):
+    request = link.state.first_approval
+    if request is None or not approval_draft.can_edit(request):
         return
-    one = hunk_to_edit(request, app.work.chosen)
-    if one is None or one.hunk is None:
-        app.work.focus()
+    piece = _hunk_to_edit(request, work.selected)
+    if piece is None or piece.hunk is None:
+        work.focus()
         app.notify("go to the hunk with Up and Down, then press e")
         return
-    sent = approval_draft.piece_text(one, {})
-    if clean(sent) != sent:
-        # Shown clean they would be lost from the file; shown as they are they would drive the terminal.
-        app.notify("this hunk holds control characters; it can be taken or refused, not edited here")
+    original = approval_draft.piece_text(piece, {})
+    if clean(original) != original:
+        # Cleaned, they would be lost from the file; shown as they are, they would drive the terminal.
+        app.notify("this hunk holds control characters; it can be accepted or rejected, not edited here")
         return
-    text = approval_draft.piece_text(one, desk.choice.edits)
-    made = await app.push_screen_wait(HunkEditor(app.palette, one, text, sent))
-    if desk.chosen_for != request.id:
+    line = piece.row.line if piece.row is not None else 1
+    dialog = TextEditDialog(
+        app.palette,
+        "Edit",
+        approval_draft.piece_text(piece, draft.choice.edits),
+        _HUNK_FOOT,
+        path=single_line(piece.part.title),
+        detail=f"from line {line} ",
+        original=original,
+    )
+    text = await app.push_screen_wait(dialog)
+    if draft.request != request.id:
         return
-    edits = {name: old for name, old in desk.choice.edits.items() if name != one.name}
-    if made != sent:
-        edits[one.name] = made
-    desk.choice = replace(desk.choice, edits=edits, out=desk.choice.out - {one.name})
-    link.state.aspects.add("work")
-    desk.changed()
+    edits = {name: edit for name, edit in draft.choice.edits.items() if name != piece.name}
+    if text != original:
+        edits[piece.name] = text
+    draft.choice = replace(draft.choice, edits=edits, left_out=draft.choice.left_out - {piece.name})
+    link.redraw("work")
+
+
+def _accepts_key(app: ThemedApp, editor: PromptEditor, draft: ApprovalDraft, action: str) -> bool:
+    """Whether the key for `action` was meant for what is on screen; one that came too soon is dropped, or
+    begins a prompt."""
+    match draft.judge_key():
+        case "answer":
+            return True
+        case "warn":
+            app.notify("this is another question: read it, then answer", timeout=2)
+        case "drop":
+            pass
+        case "write":
+            editor.focus()
+            editor.insert(next((key for key, name in editor.answers.items() if name == action), ""))
+    return False
+
+
+def _hunk_to_edit(request: ApprovalRequested, row_action: str) -> ApprovalPiece | None:
+    """The hunk whose row has the cursor, else the only one that can be edited."""
+    pieces = [
+        piece
+        for piece in approval_draft.approval_pieces(request)
+        if piece.row is not None and piece.row.can_edit
+    ]
+    selected = [piece for piece in pieces if row_action == f"hunk:{piece.name}"]
+    candidates = selected or (pieces if len(pieces) == 1 else [])
+    return candidates[0] if candidates and not request.whole else None

@@ -1,76 +1,75 @@
-"""Opening a place: in the person's editor at line and column, or in the viewer where they have none."""
+"""Opening a file at a line and column: in the user's editor, or in the viewer where there is none."""
 
 import asyncio
 import os
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from textual.app import SuspendNotSupported
+
+from cockpit.tui.render.widgets import ThemedApp
+from cockpit.tui.screens.reader import view_file
+from cockpit.tui.session_link import SessionLink
 from cockpit.tui.state.screen_state import set_current_file
 from cockpit.tui.terminal import editors
 
-if TYPE_CHECKING:
-    from cockpit.tui.controller import SessionController
+
+async def open_location(app: ThemedApp, link: SessionLink, location: str, *, view: bool = False) -> None:
+    """Open the `PATH:LINE:COLUMN` of a row; with `view` in the viewer even where there is an editor."""
+    path, line, column = location.rsplit(":", 2)
+    if line.isdecimal() and column.isdecimal():
+        await (open_in_viewer if view else open_in_editor)(app, link, path, int(line), int(column))
 
 
-async def open_in_editor(desk: "SessionController", path: str, line: int = 1, column: int = 1) -> None:
-    """In `$VISUAL` or `$EDITOR`: one of the terminal gets the terminal, another a window beside us."""
+async def open_in_editor(
+    app: ThemedApp, link: SessionLink, path: str, line: int = 1, column: int = 1
+) -> None:
+    """Open in `$VISUAL` or `$EDITOR`: an editor of the terminal gets the terminal, another its own window."""
     editor = editors.configured_editor(os.environ)
     if not editor:
-        await open_in_viewer(desk, path, line, column)
+        await open_in_viewer(app, link, path, line, column)
         return
-    _mark_current(desk, path, line)
-    whole = str(Path(desk.app.root, path))
+    _mark_current(link, path, line)
     try:
-        opening = editors.editor_command(editor, whole, line, column)
-    except ValueError as error:  # a quote that is never closed
-        desk.app.notify(f"$EDITOR cannot be read: {error}", severity="warning")
+        command = editors.editor_command(editor, str(Path(link.root, path)), line, column)
+    except ValueError as error:  # an unclosed quote
+        app.notify(f"$EDITOR cannot be parsed: {error}", severity="warning")
         return
-    if opening.in_terminal:
-        _run_in_terminal(desk, opening.argv)
+    if command.in_terminal:
+        _run_in_terminal(app, command.argv)
     else:
-        problem = await asyncio.to_thread(_start_window, opening.argv)
-        desk.app.notify(problem or f"{opening.argv[0]} opens {path}:{line}", timeout=4)
+        problem = await asyncio.to_thread(_start_window, command.argv)
+        app.notify(problem or f"{command.argv[0]} opens {path}:{line}", timeout=4)
 
 
-async def open_in_viewer(desk: "SessionController", path: str, line: int = 1, column: int = 1) -> None:
-    """In the viewer."""
-    from cockpit.tui.screens import reader
-
-    _mark_current(desk, path, line)
-    await reader.view_file(desk, path, line, column)
-
-
-async def open_location(desk: "SessionController", place: str, *, viewed: bool = False) -> None:
-    """`PATH:LINE:COLUMN` of a row."""
-    path, line, column = place.rsplit(":", 2)
-    if line.isdecimal() and column.isdecimal():
-        await (open_in_viewer if viewed else open_in_editor)(desk, path, int(line), int(column))
+async def open_in_viewer(
+    app: ThemedApp, link: SessionLink, path: str, line: int = 1, column: int = 1
+) -> None:
+    """Open in the viewer, and from there in the editor where the user asks for it."""
+    _mark_current(link, path, line)
+    if await view_file(app, link, path, line, has_editor=bool(editors.configured_editor(os.environ))):
+        await open_in_editor(app, link, path, line, column)
 
 
-def _mark_current(desk: "SessionController", path: str, line: int) -> None:
-    if desk.link is not None:
-        set_current_file(desk.link.state.code, path, line)
-        desk.changed()
+def _mark_current(link: SessionLink, path: str, line: int) -> None:
+    set_current_file(link.state.code, path, line)
+    link.changed()
 
 
-def _run_in_terminal(desk: "SessionController", argv: tuple[str, ...]) -> None:
-    """The loop stands still meanwhile, as the terminal belongs to the editor."""
-    from textual.app import SuspendNotSupported
-
-    app = desk.app
+def _run_in_terminal(app: ThemedApp, argv: tuple[str, ...]) -> None:
+    """Run an editor in the terminal. The loop stops meanwhile, as the editor has the terminal."""
     try:
-        with app.suspend():  # which does not take the terminal back when something is raised in it
+        with app.suspend():  # nothing may raise in it: it would not take the terminal back
             problem = _run_editor(argv)
     except SuspendNotSupported:
-        problem = "this terminal cannot be lent to an editor; Tab looks at the place here"
+        problem = "this terminal cannot be lent to an editor; Tab shows the file here"
     if problem:
         app.notify(problem, severity="warning")
     app.refresh(layout=True)
 
 
 def _run_editor(argv: tuple[str, ...]) -> str:
-    """The editor until it ends; what went wrong."""
+    """Run the editor until it ends; returns what went wrong."""
     try:
         code = subprocess.run(argv, check=False).returncode
     except OSError as error:
@@ -79,7 +78,7 @@ def _run_editor(argv: tuple[str, ...]) -> str:
 
 
 def _start_window(argv: tuple[str, ...]) -> str:
-    """Start an editor that has its own window and outlives us; what went wrong."""
+    """Start an editor that has a window of its own and outlives cockpit; returns what went wrong."""
     quiet = subprocess.DEVNULL
     try:
         subprocess.Popen(argv, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=os.name != "nt")

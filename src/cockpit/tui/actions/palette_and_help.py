@@ -1,47 +1,14 @@
-"""The palette: every action and every command by name.
+"""The palette and the help page: every action and every command, by name and by key."""
 
-Help: every key and command there is now, from the one table and from the core.
-"""
+from collections.abc import Awaitable, Callable
 
-from typing import TYPE_CHECKING
-
-from cockpit.tui.actions import prompts
-from cockpit.tui.actions.table import ACTIONS, BY_SLASH, ActionGroup, key_name, keys_of
+from cockpit.tui.actions.table import ACTIONS, BY_SLASH, ActionGroup, Keymap, key_name, keys_of
+from cockpit.tui.composer.editor import PromptEditor
 from cockpit.tui.render.layout import Piece, StyledLine, shorten
+from cockpit.tui.render.widgets import ThemedApp
 from cockpit.tui.screens.picker import Picker, PickerChoice
 from cockpit.tui.screens.reader import TextReader
-
-if TYPE_CHECKING:
-    from cockpit.tui.controller import SessionController
-
-
-async def open_palette(desk: "SessionController") -> None:
-    app = desk.app
-    choices: list[PickerChoice] = []
-    for action in ACTIONS:
-        if action.listed:
-            keys = keys_of(action.name, desk.keymap)
-            right = key_name(keys[0]) if keys else "/" + action.slash[0] if action.slash else ""
-            label = action.label[0].upper() + action.label[1:]
-            choices.append(PickerChoice(f"do:{action.name}", label, "", right))
-    if desk.link is not None:
-        for row in desk.link.commands.values():
-            if row.name not in BY_SLASH:
-                choices.append(PickerChoice(f"say:/{row.name}", f"/{row.name}", row.description, row.hint))
-    chosen = await app.push_screen_wait(
-        Picker(app.palette, "Everything", choices, placeholder="what do you want?")
-    )
-    if chosen is None:
-        return
-    what, _, value = chosen.partition(":")
-    if what == "do":
-        await prompts.run_action(desk, value)
-    elif desk.link is not None and desk.link.commands[value[1:]].hint:
-        app.editor.put(value + " ")
-        app.editor.focus()
-    else:
-        await prompts.send_text(desk, value, queue=False)
-
+from cockpit.tui.session_link import SessionLink
 
 _GROUP_TITLES: tuple[tuple[ActionGroup, str], ...] = (
     ("prompt", "Writing"),
@@ -61,29 +28,59 @@ _PREFIX_HELP = (
 )
 
 
-async def show_help(desk: "SessionController") -> None:
-    app = desk.app
-    await app.push_screen_wait(
-        TextReader(app.palette, "Keys and commands", lambda width: _help_lines(desk, width))
-    )
+async def open_palette(
+    app: ThemedApp,
+    link: SessionLink,
+    editor: PromptEditor,
+    keymap: Keymap,
+    run: Callable[[str], Awaitable[None]],
+    send: Callable[[str], Awaitable[None]],
+) -> None:
+    """Choose an action to `run`, or a command to `send`; one that takes words goes to the Composer first."""
+    choices: list[PickerChoice] = []
+    for action in ACTIONS:
+        if action.listed:
+            keys = keys_of(action.name, keymap)
+            right = key_name(keys[0]) if keys else "/" + action.slash[0] if action.slash else ""
+            label = action.label[0].upper() + action.label[1:]
+            choices.append(PickerChoice(action.name, label, "", right))
+    for row in link.commands.values():
+        if row.name not in BY_SLASH:
+            choices.append(PickerChoice(f"/{row.name}", f"/{row.name}", row.description, row.hint))
+    picker = Picker(app.palette, "Everything", choices, placeholder="what do you want?")
+    chosen = await app.push_screen_wait(picker)
+    if chosen is None:
+        return
+    if not chosen.startswith("/"):
+        await run(chosen)
+    elif link.commands[chosen[1:]].hint:
+        editor.put(chosen + " ")
+        editor.focus()
+    else:
+        await send(chosen)
 
 
-def _help_lines(desk: "SessionController", width: int) -> list[StyledLine]:
+async def show_help(app: ThemedApp, link: SessionLink, keymap: Keymap) -> None:
+    """Show every key and command there is now."""
+    reader = TextReader(app.palette, "Keys and commands", lambda width: _help_lines(link, keymap, width))
+    await app.push_screen_wait(reader)
+
+
+def _help_lines(link: SessionLink, keymap: Keymap, width: int) -> list[StyledLine]:
     lines: list[StyledLine] = []
     for group, title in _GROUP_TITLES:
-        lines += [_help_heading(title)]
+        lines.append(_help_heading(title))
         for action in ACTIONS:
             if action.group == group:
-                keys = [key_name(key) for key in keys_of(action.name, desk.keymap)]
+                keys = [key_name(key) for key in keys_of(action.name, keymap)]
                 keys += [f"/{slash}" for slash in action.slash]
                 lines.append(_help_row(", ".join(keys) or "Ctrl+P", action.label, width))
         if group == "prompt":
-            lines += [_help_row(sign, label, width) for sign, label in _PREFIX_HELP]
+            lines += [_help_row(prefix, label, width) for prefix, label in _PREFIX_HELP]
         lines.append(StyledLine([], "body/surface"))
-    commands = list(desk.link.commands.values()) if desk.link is not None else []
-    if commands:
+    if link.commands:
         lines.append(_help_heading("Commands"))
-        for row in sorted(commands, key=lambda one: one.name):
+        for row in sorted(link.commands.values(), key=lambda row: row.name):
             if row.name not in BY_SLASH:
                 lines.append(_help_row(f"/{row.name} {row.hint}".strip(), row.description, width))
     return lines
@@ -98,6 +95,6 @@ def _help_row(keys: str, label: str, width: int) -> StyledLine:
     pieces: list[Piece] = [
         ("  ", "body/surface"),
         (shorten(keys, column - 2).ljust(column), "person/surface"),
+        (shorten(label, width - column - 3), "body/surface"),
     ]
-    pieces.append((shorten(label, width - column - 3), "body/surface"))
     return StyledLine(pieces, "body/surface")

@@ -1,81 +1,22 @@
-"""What this frontend remembers between two runs: the theme chosen, folders whose trust was refused.
-
-Themes, with each one shown on the whole cockpit while the cursor is on it.
-
-Folder trust: asked once, in plain words; refusing leaves a working cockpit.
+"""What this frontend remembers between two runs: the chosen theme, and the folders the user does not
+trust.
 """
 
 import json
-import os
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from textual.theme import Theme
 
 from cockpit import paths
+from cockpit.protocol.queries import ListingRow
+from cockpit.tui.composer.editor import PromptEditor
+from cockpit.tui.render import themes
+from cockpit.tui.render.widgets import ThemedApp
 from cockpit.tui.screens.dialogs import ConfirmDialog
 from cockpit.tui.screens.picker import Picker, PickerChoice
-
-if TYPE_CHECKING:
-    from cockpit.tui.controller import SessionController
-
-
-@dataclass(slots=True)
-class Preferences:
-    """`refused` are real paths of folders that a person said not to trust."""
-
-    theme: str = ""
-    refused: list[str] = field(default_factory=list)
-
-    def save(self) -> None:
-        """Write it beside the sessions; a disk that refuses loses only comfort."""
-        path = _preferences_path()
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            fresh = path.with_suffix(".new")
-            fresh.write_text(json.dumps(asdict(self), indent=2) + "\n", "utf-8")
-            fresh.replace(path)
-        except OSError:
-            return
-
-
-def load_preferences() -> Preferences:
-    """What was kept; an unreadable file is an empty memory."""
-    try:
-        table = json.loads(_preferences_path().read_text("utf-8"))
-    except (OSError, ValueError):
-        return Preferences()
-    if not isinstance(table, dict):
-        return Preferences()
-    refused = table.get("refused", [])
-    return Preferences(
-        str(table.get("theme", "")),
-        [one for one in refused if isinstance(one, str)] if isinstance(refused, list) else [],
-    )
-
-
-def _preferences_path() -> Path:
-    return paths.state() / "tui.json"
-
-
-async def choose_theme(desk: "SessionController") -> None:
-    app = desk.app
-    before = app.theme
-    names = sorted(app.available_themes, key=lambda name: (not name.startswith("cockpit"), name))
-    choices = [PickerChoice(name, name, _theme_kind(desk, name), now=name == before) for name in names]
-    picker = Picker(
-        app.palette, "Theme", choices, seen=desk.set_theme, foot="Up, Down look   Enter keep   Esc as before"
-    )
-    chosen = await app.push_screen_wait(picker)
-    desk.set_theme(chosen or before)
-    if chosen:
-        desk.memory.theme = chosen
-        desk.memory.save()
-
-
-def _theme_kind(desk: "SessionController", name: str) -> str:
-    theme = desk.app.available_themes[name]
-    return "terminal's own colours" if theme.ansi else "dark" if theme.dark else "light"
-
+from cockpit.tui.session_link import SessionLink
 
 _TRUST_TEXT = (
     "A folder can carry settings, instructions, hooks, servers and plugins that act by themselves. "
@@ -86,33 +27,133 @@ _TRUST_TEXT = (
 )
 
 
-async def ask_trust_once(desk: "SessionController") -> None:
-    """Ask unless this folder was refused before."""
-    if _real_root(desk) not in desk.memory.refused:
-        await ask_trust(desk, desk.app.options.quiet)
+@dataclass(slots=True)
+class Preferences:
+    """`refused` are the real paths of the folders that the user does not trust."""
+
+    theme: str = ""
+    refused: list[str] = field(default_factory=list)
+
+    def save(self) -> None:
+        """Write the file beside the sessions; a write that fails loses only convenience."""
+        path = _preferences_path()
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            temporary = path.with_suffix(".new")
+            temporary.write_text(json.dumps(asdict(self), indent=2) + "\n", "utf-8")
+            temporary.replace(path)
+        except OSError:
+            return
 
 
-async def ask_trust(desk: "SessionController", quiet: float = 0.0) -> None:
-    link, app = desk.link, desk.app
-    if link is None:
-        return
-    title = f"Do you trust {app.root}?"
+def load_preferences() -> Preferences:
+    """The stored preferences; an unreadable file counts as empty."""
+    try:
+        table = json.loads(_preferences_path().read_text("utf-8"))
+    except (OSError, ValueError):
+        return Preferences()
+    if not isinstance(table, dict):
+        return Preferences()
+    refused = table.get("refused", [])
+    folders = [folder for folder in refused if isinstance(folder, str)] if isinstance(refused, list) else []
+    return Preferences(str(table.get("theme", "")), folders)
+
+
+def _preferences_path() -> Path:
+    return paths.state() / "tui.json"
+
+
+class ThemeSelection:
+    """The theme in use. `requested` is used as soon as it is known: a plugin may provide it later than the
+    files do. `repaint` is called after each change."""
+
+    def __init__(self, app: ThemedApp, preferences: Preferences, repaint: Callable[[], None]) -> None:
+        self._app = app
+        self._preferences = preferences
+        self._requested = app.options.theme or preferences.theme
+        self._repaint = repaint
+
+    def load_files(self) -> list[str]:
+        """Register the themes of files. Returns what is wrong with some."""
+        loaded, problems = themes.find_themes()
+        self._register(loaded)
+        return problems
+
+    def load_plugins(self, rows: Sequence[ListingRow]) -> list[str]:
+        """Register the themes of plugins. Returns what is wrong with some, or with the requested theme."""
+        loaded, problems = themes.plugin_themes(rows)
+        self._register(loaded)
+        if self._requested:
+            problems.append(f"unknown theme {self._requested}; /theme lists them")
+            self._requested = ""
+        return problems
+
+    def _register(self, loaded: Sequence[Theme]) -> None:
+        for theme in loaded:
+            if theme != self._app.available_themes.get(theme.name):  # else everything would be styled again
+                self._app.register_theme(theme)
+        if self._requested in self._app.available_themes:
+            self.use(self._requested)
+            self._requested = ""
+
+    def use(self, name: str) -> None:
+        """Switch to a theme without remembering it."""
+        if self._app.theme != name:
+            self._app.theme = name
+        self._app.palette = themes.Palette(themes.theme_colours(self._app.current_theme))
+        self._repaint()
+
+    def select(self, name: str) -> bool:
+        """Switch to a theme and remember it; false where there is none of that name."""
+        if name not in self._app.available_themes:
+            return False
+        self.use(name)
+        self._preferences.theme = name
+        self._preferences.save()
+        return True
+
+    async def choose(self) -> None:
+        """Let the user choose a theme; each is shown while the cursor is on it."""
+        app, before = self._app, self._app.theme
+        names = sorted(app.available_themes, key=lambda name: (not name.startswith("cockpit"), name))
+        choices = [PickerChoice(name, name, self._kind(name), now=name == before) for name in names]
+        foot = "Up, Down look   Enter keep   Esc as before"
+        picker = Picker(app.palette, "Theme", choices, preview=self.use, foot=foot)
+        chosen = await app.push_screen_wait(picker)
+        if chosen is None or not self.select(chosen):
+            self.use(before)
+
+    def _kind(self, name: str) -> str:
+        theme = self._app.available_themes[name]
+        return "terminal's own colours" if theme.ansi else "dark" if theme.dark else "light"
+
+
+def is_trust_refused(preferences: Preferences, root: str) -> bool:
+    """Whether the user has said not to trust the folder `root`."""
+    return _real_path(root) in preferences.refused
+
+
+def _real_path(root: str) -> str:
+    return str(Path(root).resolve())
+
+
+async def ask_trust(
+    app: ThemedApp, link: SessionLink, preferences: Preferences, editor: PromptEditor, quiet: float = 0.0
+) -> None:
+    """Ask whether to trust the folder; for `quiet` seconds what is typed goes to the Composer."""
     keys = (("y", "trust it"), ("n", "not now, work without"))
-    screen = ConfirmDialog(app.palette, title, _TRUST_TEXT, keys, quiet=quiet, early=app.editor.insert)
-    answer = await app.push_screen_wait(screen)
-    real = _real_root(desk)
+    folder = _real_path(link.root)
+    title = f"Do you trust {link.root}?"
+    dialog = ConfirmDialog(app.palette, title, _TRUST_TEXT, keys, quiet=quiet, early=editor.insert)
+    answer = await app.push_screen_wait(dialog)
+    others = [path for path in preferences.refused if path != folder]
     if answer == "y":
-        desk.memory.refused = [one for one in desk.memory.refused if one != real]
+        preferences.refused = others
         await link.trust(True)
     elif answer == "n":
-        if real not in desk.memory.refused:
-            desk.memory.refused.append(real)
+        preferences.refused = [*others, folder]
         if link.state.trusted:
             await link.trust(False)
     else:
         return
-    desk.memory.save()
-
-
-def _real_root(desk: "SessionController") -> str:
-    return os.path.realpath(desk.app.root)
+    preferences.save()

@@ -1,159 +1,135 @@
-"""Opening a session: the first entry, what to try, what there is; and another session in its place.
-
-Stored sessions of this folder, the newest first; choosing one opens it in this one's place.
-"""
+"""Opening sessions: the first entry, what can be tried, what the session has; another session in place of the
+current one; leaving."""
 
 import os
 import time
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from cockpit.errors import CockpitError
 from cockpit.protocol import queries
 from cockpit.protocol.queries import SessionRow
-from cockpit.tui.clean import single_line
-from cockpit.tui.render import number_format, themes
+from cockpit.protocol.safe_text import single_line
+from cockpit.tui.actions.preferences import ThemeSelection
+from cockpit.tui.render.number_format import format_age, format_count
+from cockpit.tui.render.widgets import ThemedApp
+from cockpit.tui.screens.dialogs import ConfirmDialog
 from cockpit.tui.screens.picker import Picker, PickerChoice
+from cockpit.tui.session_link import SessionLink
 from cockpit.tui.state.entries import WelcomeEntry
 from cockpit.tui.state.screen_state import FrontendRequest
-
-if TYPE_CHECKING:
-    from cockpit.tui.controller import SessionController
+from cockpit.tui.trace.view import TraceView
 
 
-async def switch_session(desk: "SessionController", session: str | None) -> None:
-    """Another session in the place of this one: a stored one, or (None) a new one."""
-    link = desk.link
-    if link is None:
-        return
-    model, mode = link.state.model, link.state.mode
-    try:
-        await link.open(session, welcome_entry(desk))
-        if session is None:
-            # A new session goes on with what was chosen in this one.
-            await link.keep(model, mode)
-    except CockpitError as error:
-        link.say("error", error.message, error.hint)
-        return
-    desk.app.trace.clear()
-    link.state.touched.update(range(len(link.state.entries)))
-    link.state.aspects |= {"trace", "work", "bar"}
-    desk.changed()
-    await load_session_facts(desk)
-
-
-def welcome_entry(desk: "SessionController") -> WelcomeEntry:
+def welcome_entry(root: str, project: str) -> WelcomeEntry:
     """The first entry of a session."""
-    tries = suggest_prompts(Path(desk.app.root))
-    desk.app.editor.tries = tries
-    return WelcomeEntry(desk.app.project, _abbreviate_home(desk.app.root), tries=tries)
+    home = str(Path.home())
+    path = "~" + root[len(home) :] if root.startswith(home + os.sep) else root
+    return WelcomeEntry(project, path, tries=suggest_prompts(Path(root)))
 
 
 def suggest_prompts(root: Path) -> tuple[str, ...]:
-    """Three things that make sense in a folder, told by the names at its top (nothing is read)."""
+    """Three prompts that make sense in a folder, by the names at its top (no file is read)."""
     tests = ("tests", "test", "pyproject.toml", "package.json", "go.mod", "Cargo.toml", "Makefile")
-    found = ["explain this project"]
+    prompts = ["explain this project"]
     if any(os.path.lexists(root / name) for name in tests):
-        found.append("run the tests")
+        prompts.append("run the tests")
     if os.path.lexists(root / ".git"):
-        found.append("what changed?")
-    return (*found, *[one for one in ("find TODO", "help", "outline of README.md") if len(found) < 3])[:3]
+        prompts.append("what changed?")
+    return (*prompts, "find TODO", "help")[:3]
 
 
-def _abbreviate_home(path: str) -> str:
-    home = str(Path.home())
-    return "~" + path[len(home) :] if path.startswith(home + os.sep) else path
+async def choose_session(app: ThemedApp, link: SessionLink) -> str | None:
+    """Choose a stored session of this folder. Returns its id, "" for a new one, None to stay."""
+    if link.deck is None:
+        return None
+    try:
+        rows = await link.deck.list(link.root)
+    except CockpitError as error:
+        link.say("error", error.message, error.hint)
+        return None
+    now = None if app.options.still else time.time()
+    choices = [PickerChoice("", "start a new session")]
+    choices += [_session_choice(row, link.state.session, now) for row in rows]
+    picker = Picker(app.palette, f"Sessions of {app.project}", choices, foot="Enter open   Esc stay")
+    chosen = await app.push_screen_wait(picker)
+    return None if chosen == link.state.session else chosen
 
 
-async def load_session_facts(desk: "SessionController") -> None:
-    """What the session counts and which commands there are; the welcome says it."""
-    link = desk.link
-    assert link is not None
-    await link.learn_commands()
-    listed = await link.ask(queries.Listing("themes"))
-    for problem in _register_plugin_themes(
-        desk, listed.rows if isinstance(listed, queries.ListingRows) else ()
-    ):
+def _session_choice(row: SessionRow, current: str, now: float | None) -> PickerChoice:
+    detail = f"{format_count(row.turns, 'turn')} · {row.model} · {row.id[:8]}"
+    age = format_age(max(0.0, now - row.updated) if now is not None else 0.0)
+    title = single_line(row.title) or "(no prompt yet)"
+    return PickerChoice(row.id, title, detail, age, now=row.id == current)
+
+
+async def switch_session(
+    link: SessionLink, trace: TraceView, welcome: WelcomeEntry, session: str | None
+) -> bool:
+    """Open another session in place of the current one: a stored one or, for None, a new one, which keeps the
+    current model and mode. Returns whether it was opened."""
+    model, mode = link.state.model, link.state.mode
+    if link.deck is None:
+        return False
+    try:
+        await link.open(session, welcome)
+        if session is None and model:
+            await link.select_model(model)
+            await link.select_mode(mode)
+    except CockpitError as error:
+        link.say("error", error.message, error.hint)
+        return False
+    trace.clear()
+    link.state.touched.update(range(len(link.state.entries)))
+    link.redraw("trace", "work", "bar")
+    return True
+
+
+async def load_session_facts(link: SessionLink, selection: ThemeSelection) -> None:
+    """Ask for the commands, the themes of plugins, the titles of panels and the counts of the welcome."""
+    await link.load_commands()
+    themes = await link.ask(queries.Listing("themes"))
+    for problem in selection.load_plugins(themes.rows if isinstance(themes, queries.ListingRows) else ()):
         link.say("warning", problem)
-    listed = await link.ask(queries.Listing("panels"))
-    if isinstance(listed, queries.ListingRows):
-        link.state.titles = {row.name: row.description or row.name for row in listed.rows}
-    reply = await link.ask(queries.Settings())
+    panels = await link.ask(queries.Listing("panels"))
+    if isinstance(panels, queries.ListingRows):
+        link.state.titles = {row.name: row.description or row.name for row in panels.rows}
+    settings = await link.ask(queries.Settings())
     entry = link.state.entries[0] if link.state.entries else None
-    if not isinstance(entry, WelcomeEntry):
-        return
-    if isinstance(reply, queries.SettingsTable):
-        entry.counts = reply.counts
-    link.state.touch(0)
-    link.state.aspects.add("bar")
-    desk.learned = True
-    desk.changed()
-    desk.app.run_worker(_find_local_models(desk))
+    if isinstance(entry, WelcomeEntry) and isinstance(settings, queries.SettingsTable):
+        entry.counts = settings.counts
+        link.state.touch(0)
+    link.redraw("bar")
 
 
-async def _find_local_models(desk: "SessionController") -> None:
-    """Behind the first paint, and only where nothing better is attached."""
-    link = desk.link
-    assert link is not None
-    await link.heard.wait()
+async def find_local_models(link: SessionLink) -> str:
+    """Where no real model is attached, look for model servers on this machine. Returns the id of the op whose
+    answer reports them, or ""."""
+    await link.started.wait()
     if link.state.model.partition(":")[0] == "offline" and "model" in link.commands:
-        desk.local_op = await link.invoke("connect.local", {}, captured=True)
+        return await link.invoke("connect.local", {}, captured=True)
+    return ""
 
 
-def offer_local_models(desk: "SessionController", request: FrontendRequest) -> None:
-    """Say which servers of models answer on this machine, and the one word that uses each."""
-    link = desk.link
+def offer_local_models(link: SessionLink, request: FrontendRequest) -> None:
+    """Name the model servers that answer on this machine, and the command that uses each."""
     servers = request.values.get("servers")
     for server in servers if isinstance(servers, list) else ():
-        if link is None or not isinstance(server, dict) or not server.get("ok"):
+        if not isinstance(server, dict) or not server.get("ok"):
             continue
-        name, model = (
-            single_line(str(server.get("provider", ""))),
-            single_line(str(server.get("default", ""))),
-        )
+        name = single_line(str(server.get("provider", "")))
+        model = single_line(str(server.get("default", "")))
         if model:
             link.say("note", f"{name} answers on this machine", f"/model {name}:{model} uses it")
 
 
-def _register_plugin_themes(desk: "SessionController", rows: Sequence[queries.ListingRow]) -> list[str]:
-    """Take the themes of plugins; what is wrong with them, and with the name of the theme wanted."""
-    found, problems = themes.plugin_themes(rows)
-    for theme in found:
-        if theme != desk.app.available_themes.get(theme.name):
-            desk.app.register_theme(theme)
-    wanted, desk.theme_due = desk.theme_due, ""
-    if wanted in desk.app.available_themes:
-        desk.set_theme(wanted)
-    elif wanted:
-        problems.append(f"there is no theme called {wanted}; /theme lists them")
-    return problems
-
-
-async def choose_session(desk: "SessionController") -> None:
-    app, link = desk.app, desk.link
-    if link is None:
-        return
-    try:
-        rows = await link.deck.list(app.root)
-    except CockpitError as error:
-        link.say("error", error.message, error.hint)
-        return
-    choices = [
-        PickerChoice("", "start a new session"),
-        *[_session_choice(row, link.state.session, desk) for row in rows],
-    ]
-    foot = "Enter open   Esc stay"
-    chosen = await app.push_screen_wait(Picker(app.palette, f"Sessions of {app.project}", choices, foot=foot))
-    if chosen is None or chosen == link.state.session:
-        return
-    await switch_session(desk, chosen or None)
-
-
-def _session_choice(row: SessionRow, current: str, desk: "SessionController") -> PickerChoice:
-    now = row.updated if desk.app.options.still else time.time()
-    detail = f"{number_format.format_count(row.turns, 'turn')} · {row.model} · {row.id[:8]}"
-    right = number_format.format_age(max(0.0, now - row.updated))
-    return PickerChoice(
-        row.id, single_line(row.title) or "(nothing said)", detail, right, now=row.id == current
-    )
+async def quit_app(app: ThemedApp, link: SessionLink) -> None:
+    """Leave the cockpit; while a turn runs, only after asking."""
+    if link.state.busy:
+        lines = ["A turn is still running. Leaving interrupts it; the session is kept and can be resumed."]
+        dialog = ConfirmDialog(app.palette, "Leave?", lines, (("y", "leave"), ("n", "stay")))
+        if await app.push_screen_wait(dialog) != "y":
+            return
+    await link.leave()
+    if link.deck is not None:
+        await link.deck.close()
+    app.exit(0)

@@ -1,11 +1,8 @@
-"""The one table of what a person can do: keys, palette, help, hints, slash commands come from it.
+"""The table of everything the user can do: keys, palette, help, hints and slash commands come from it.
 
-Knows no widget; `doing` carries the actions out by name.
-
-A person's own keys: `keys.toml` beside their settings, or Claude's `keybindings.json` read as it is.
-
-`keys.toml` is a table of action to key or keys: `palette = "ctrl+k"`, `copy = ["f2", "ctrl+y"]`; an empty
-list takes the key away. Names are those of `actions.ACTIONS`.
+The user's own keys come from `keys.toml` beside their settings, or from Claude's `keybindings.json` as it is.
+`keys.toml` maps the name of an action to a key or keys: `palette = "ctrl+k"`, `copy = ["f2", "ctrl+y"]`; an
+empty list removes the key. The controller binds each action to what carries it out.
 """
 
 import json
@@ -15,128 +12,100 @@ from pathlib import Path
 from typing import Literal, NamedTuple, cast
 
 ActionGroup = Literal["prompt", "session", "view", "code", "approval", "trace", "work"]
-ActionEffect = Literal["op", "query", "screen", "view"]
 
 
 class TuiAction(NamedTuple):
-    """`keys` as Textual names them; `slash` are the commands that do the same; `everywhere`: the key
-    works whatever has the focus; `listed`: it stands in the palette."""
+    """`keys` as Textual names them; `slash` are commands that do the same; `everywhere`: the key works
+    whatever has the focus; `listed`: the palette shows it."""
 
     name: str
     keys: tuple[str, ...]
     label: str
     group: ActionGroup
-    does: ActionEffect
     slash: tuple[str, ...] = ()
     everywhere: bool = False
     listed: bool = True
 
 
+Keymap = Mapping[str, Sequence[str]]
+"""The user's own keys, by the name of the action."""
+
 ACTIONS: tuple[TuiAction, ...] = (
-    TuiAction("send", ("enter",), "send; while a turn runs: steer it", "prompt", "op", listed=False),
+    TuiAction("send", ("enter",), "send; while a turn runs: steer it", "prompt", listed=False),
     TuiAction(
         "newline",
         ("shift+enter", "ctrl+j"),
         "new line (also a backslash before Enter)",
         "prompt",
-        "view",
         listed=False,
     ),
     TuiAction(
-        "queue",
-        ("tab",),
-        "queue a follow-up while a turn runs; accept a completion",
-        "prompt",
-        "op",
-        listed=False,
+        "queue", ("tab",), "queue a follow-up while a turn runs; accept a completion", "prompt", listed=False
     ),
+    TuiAction("interrupt", ("escape",), "interrupt the turn; twice: clear the draft", "prompt", listed=False),
+    TuiAction("clear_or_quit", ("ctrl+c",), "clear, interrupt, and twice: quit", "prompt", listed=False),
+    TuiAction("leave", ("ctrl+d",), "quit when the Composer is empty", "prompt", listed=False),
+    TuiAction("history", ("ctrl+r",), "search earlier prompts", "prompt"),
+    TuiAction("editor", ("ctrl+g",), "edit the prompt in $EDITOR", "prompt", everywhere=True),
+    TuiAction("mode", ("shift+tab",), "next permission mode", "prompt", everywhere=True),
+    TuiAction("palette", ("ctrl+p",), "everything, by name", "view", everywhere=True, listed=False),
+    TuiAction("help", ("f1",), "keys and commands", "view", ("help",), everywhere=True),
+    TuiAction("copy", ("f2",), "copy the selection or the last answer", "view", ("copy",), everywhere=True),
+    TuiAction("trace", ("f3",), "go to the Trace", "view", everywhere=True),
+    TuiAction("composer", ("f4",), "go to the Composer", "view", everywhere=True),
+    TuiAction("work", ("f5",), "go to Work; open or shut it when narrow", "view", everywhere=True),
     TuiAction(
-        "interrupt", ("escape",), "interrupt the turn; twice: clear the draft", "prompt", "op", listed=False
+        "expand", ("ctrl+o",), "open or fold tool output and thoughts", "view", ("display",), everywhere=True
     ),
+    TuiAction("todo", ("ctrl+t",), "show the todo list", "view", everywhere=True),
+    TuiAction("redraw", ("ctrl+l",), "draw the screen again", "view", everywhere=True),
+    TuiAction("suspend", ("ctrl+z",), "suspend to the shell", "view", everywhere=True),
+    TuiAction("theme", (), "choose a theme", "view", ("theme",)),
+    TuiAction("changes", (), "what this session changed, as a diff", "view", ("diff", "changes")),
+    TuiAction("symbols", ("f6",), "go to symbol", "code", ("symbols",), everywhere=True),
+    TuiAction("outline", ("f7",), "go to symbol in file", "code", ("outline",), everywhere=True),
+    TuiAction("problems", ("f8",), "problems", "code", ("problems",), everywhere=True),
+    TuiAction("references", (), "find references", "code", ("references",)),
+    TuiAction("callers", (), "find callers", "code", ("callers",)),
+    TuiAction("rename", (), "rename symbol", "code", ("rename",)),
+    TuiAction("restart_servers", (), "restart language servers", "code"),
+    TuiAction("tab_now", ("alt+1",), "Work: what happens now", "work", everywhere=True),
+    TuiAction("tab_outline", ("alt+2",), "Work: outline of the current file", "work", everywhere=True),
+    TuiAction("tab_problems", ("alt+3",), "Work: problems", "work", everywhere=True),
+    TuiAction("tab_next", ("right_square_bracket",), "next tab", "work", listed=False),
+    TuiAction("tab_previous", ("left_square_bracket",), "previous tab", "work", listed=False),
+    TuiAction("look", ("v",), "view the place here, without an editor", "work", listed=False),
     TuiAction(
-        "clear_or_quit", ("ctrl+c",), "clear, interrupt, and twice: quit", "prompt", "view", listed=False
+        "sessions", ("ctrl+s",), "open another session", "session", ("sessions", "resume"), everywhere=True
     ),
-    TuiAction("leave", ("ctrl+d",), "quit when the Composer is empty", "prompt", "view", listed=False),
-    TuiAction("history", ("ctrl+r",), "search what you said before", "prompt", "screen"),
-    TuiAction("editor", ("ctrl+g",), "edit the prompt in $EDITOR", "prompt", "view", everywhere=True),
-    TuiAction("mode", ("shift+tab",), "next permission mode", "prompt", "op", everywhere=True),
-    TuiAction("palette", ("ctrl+p",), "everything, by name", "view", "screen", everywhere=True, listed=False),
-    TuiAction("help", ("f1",), "keys and commands", "view", "screen", ("help",), everywhere=True),
-    TuiAction(
-        "copy", ("f2",), "copy the selection or the last answer", "view", "view", ("copy",), everywhere=True
-    ),
-    TuiAction("trace", ("f3",), "go to the Trace", "view", "view", everywhere=True),
-    TuiAction("composer", ("f4",), "go to the Composer", "view", "view", everywhere=True),
-    TuiAction("work", ("f5",), "go to Work; open or shut it when narrow", "view", "view", everywhere=True),
-    TuiAction(
-        "expand",
-        ("ctrl+o",),
-        "open or fold tool output and thoughts",
-        "view",
-        "view",
-        ("display",),
-        everywhere=True,
-    ),
-    TuiAction("todo", ("ctrl+t",), "show the todo list", "view", "view", everywhere=True),
-    TuiAction("redraw", ("ctrl+l",), "draw the screen anew", "view", "view", everywhere=True),
-    TuiAction("suspend", ("ctrl+z",), "suspend to the shell", "view", "view", everywhere=True),
-    TuiAction("theme", (), "choose a theme", "view", "screen", ("theme",)),
-    TuiAction("changes", (), "what this session changed, as a diff", "view", "screen", ("diff", "changes")),
-    TuiAction("symbols", ("f6",), "go to symbol", "code", "screen", ("symbols",), everywhere=True),
-    TuiAction("outline", ("f7",), "go to symbol in file", "code", "screen", ("outline",), everywhere=True),
-    TuiAction("problems", ("f8",), "problems", "code", "screen", ("problems",), everywhere=True),
-    TuiAction("references", (), "find references", "code", "screen", ("references",)),
-    TuiAction("callers", (), "find callers", "code", "screen", ("callers",)),
-    TuiAction("rename", (), "rename symbol", "code", "op", ("rename",)),
-    TuiAction("restart_servers", (), "restart language servers", "code", "op"),
-    TuiAction("tab_now", ("alt+1",), "Work: what happens now", "work", "view", everywhere=True),
-    TuiAction(
-        "tab_outline", ("alt+2",), "Work: outline of the file at hand", "work", "view", everywhere=True
-    ),
-    TuiAction("tab_problems", ("alt+3",), "Work: problems", "work", "view", everywhere=True),
-    TuiAction("tab_next", ("right_square_bracket",), "next tab", "work", "view", listed=False),
-    TuiAction("tab_previous", ("left_square_bracket",), "tab before", "work", "view", listed=False),
-    TuiAction("look", ("v",), "look at the place here, without an editor", "work", "screen", listed=False),
-    TuiAction(
-        "sessions",
-        ("ctrl+s",),
-        "open another session",
-        "session",
-        "screen",
-        ("sessions", "resume"),
-        everywhere=True,
-    ),
-    TuiAction("new", (), "start a new session", "session", "op", ("new",)),
-    TuiAction("clear", (), "empty the Trace; the conversation stays", "view", "view", ("clear",)),
-    TuiAction(
-        "settings", (), "settings, and where each comes from", "session", "screen", ("settings", "config")
-    ),
-    TuiAction("model", (), "choose a model", "session", "screen", ("model",)),
-    TuiAction("connect", (), "connect a model provider", "session", "screen", ("connect",)),
-    TuiAction("trust", (), "trust this folder, or stop trusting it", "session", "screen", ("trust",)),
+    TuiAction("new", (), "start a new session", "session", ("new",)),
+    TuiAction("clear", (), "empty the Trace; the conversation stays", "view", ("clear",)),
+    TuiAction("settings", (), "settings, and where each comes from", "session", ("settings", "config")),
+    TuiAction("model", (), "choose a model", "session", ("model",)),
+    TuiAction("connect", (), "connect a model provider", "session", ("connect",)),
+    TuiAction("trust", (), "trust this folder, or stop trusting it", "session", ("trust",)),
     TuiAction(
         "review_plan",
         ("f9",),
         "review the plan, or fill in the form, that waits for you",
         "session",
-        "screen",
         everywhere=True,
     ),
-    TuiAction("form", (), "fill in the form that waits for you", "session", "screen", listed=False),
-    TuiAction("carry_out", (), "approve the plan and leave plan mode", "session", "op", ("do",)),
-    TuiAction("compact", (), "summarise the older part of the context", "session", "op"),
-    TuiAction("rewind", (), "go back to before a turn", "session", "screen", ("rewind",)),
-    TuiAction("quit", (), "leave cockpit", "session", "view", ("exit", "quit")),
-    TuiAction("allow_once", ("y",), "allow this once", "approval", "op", listed=False),
-    TuiAction("allow_session", ("a",), "allow this shape for the session", "approval", "op", listed=False),
-    TuiAction("allow_always", ("p",), "allow this shape for ever", "approval", "op", listed=False),
-    TuiAction("reject", ("n",), "reject, with a word to the model", "approval", "op", listed=False),
-    TuiAction("edit_hunk", ("e",), "edit the hunk under the cursor", "approval", "screen", listed=False),
-    TuiAction("view_approval", ("v",), "see all of what is asked", "approval", "screen", listed=False),
-    TuiAction("find", ("slash",), "search the Trace", "trace", "view", listed=False),
-    TuiAction("find_next", ("n",), "next place", "trace", "view", listed=False),
-    TuiAction("find_previous", ("N",), "place before", "trace", "view", listed=False),
-    TuiAction("open_entry", ("enter",), "open or fold the entry in sight", "trace", "view", listed=False),
+    TuiAction("form", (), "fill in the form that waits for you", "session", listed=False),
+    TuiAction("carry_out", (), "approve the plan and leave plan mode", "session", ("do",)),
+    TuiAction("compact", (), "summarise the older part of the context", "session"),
+    TuiAction("rewind", (), "go back to before a turn", "session", ("rewind",)),
+    TuiAction("quit", (), "leave cockpit", "session", ("exit", "quit")),
+    TuiAction("allow_once", ("y",), "allow this once", "approval", listed=False),
+    TuiAction("allow_session", ("a",), "allow its rule for the session", "approval", listed=False),
+    TuiAction("allow_always", ("p",), "allow its rule permanently", "approval", listed=False),
+    TuiAction("reject", ("n",), "reject, with a note to the model", "approval", listed=False),
+    TuiAction("edit_hunk", ("e",), "edit the hunk under the cursor", "approval", listed=False),
+    TuiAction("view_approval", ("v",), "view the whole approval", "approval", listed=False),
+    TuiAction("find", ("slash",), "search the Trace", "trace", listed=False),
+    TuiAction("find_next", ("n",), "next match", "trace", listed=False),
+    TuiAction("find_previous", ("N",), "previous match", "trace", listed=False),
+    TuiAction("open_entry", ("enter",), "open or fold the entry on screen", "trace", listed=False),
 )
 
 BY_NAME: Mapping[str, TuiAction] = {action.name: action for action in ACTIONS}
@@ -158,7 +127,7 @@ _KEY_NAMES = {
 
 
 def key_name(key: str) -> str:
-    """`ctrl+p` as a person reads it: `Ctrl+P`."""
+    """A key as it is shown: `Ctrl+P` for `ctrl+p`."""
     if key in _KEY_NAMES:
         return _KEY_NAMES[key]
     if "+" in key:
@@ -166,57 +135,54 @@ def key_name(key: str) -> str:
     return key.upper() if len(key) > 1 else key
 
 
-def keys_of(name: str, keymap: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """The keys of an action: those of the person's keymap, or the table's."""
+def keys_of(name: str, keymap: Keymap) -> tuple[str, ...]:
+    """The keys of an action: the user's own, else the table's."""
     if name in keymap:
         return tuple(keymap[name])
     return BY_NAME[name].keys
 
 
 def hint_keys(
-    keymap: Mapping[str, Sequence[str]],
+    keymap: Keymap,
     *,
     busy: bool,
     approval: Collection[str],
     question: bool,
-    place: str,
+    region: str,
     purpose: str = "prompt",
-    draft: bool = False,
+    has_draft: bool = False,
 ) -> list[tuple[str, str]]:
-    """The keys that matter now, the most needed first; `approval` are the actions that answer one, which
-    a `draft` in the Composer keeps from doing so there."""
-    chosen: list[tuple[str, str]] = []
+    """The keys that matter now with their labels, the most needed first. `approval` are the actions that
+    answer an open one, except in the Composer while it has a draft; `region` is the id of what has the
+    focus."""
     if purpose == "note":
-        wanted = [("send", "reject with this word"), ("interrupt", "back")]
-    elif approval and draft and place == "composer":
-        wanted = [("work", "answer the question"), ("send", "steer"), ("interrupt", "interrupt")]
+        actions = [("send", "reject with this note"), ("interrupt", "back")]
+    elif approval and has_draft and region == "composer":
+        actions = [("work", "answer the question"), ("send", "steer"), ("interrupt", "interrupt")]
     elif approval:
-        wanted = [("allow_once", "once"), ("allow_session", "session"), ("allow_always", "always")]
-        wanted += [("reject", "reject"), ("view_approval", "whole"), ("edit_hunk", "edit hunk")]
-        wanted = [(name, label) for name, label in wanted if name in approval]
-        wanted.append(("interrupt", "interrupt"))
-    elif place == "trace":
-        wanted = [
+        actions = [("allow_once", "once"), ("allow_session", "session"), ("allow_always", "always")]
+        actions += [("reject", "reject"), ("view_approval", "whole"), ("edit_hunk", "edit hunk")]
+        actions = [(name, label) for name, label in actions if name in approval]
+        actions.append(("interrupt", "interrupt"))
+    elif region == "trace":
+        actions = [
             ("find", "search"),
             ("open_entry", "open"),
             ("copy", "copy"),
             ("composer", "back to Composer"),
         ]
-    elif place == "work" and not question:
-        wanted = [("open_entry", "open"), ("look", "look"), ("tab_previous", "tab before")]
-        wanted += [("tab_next", "next tab"), ("composer", "back to Composer")]
+    elif region == "work" and not question:
+        actions = [("open_entry", "open"), ("look", "view"), ("tab_previous", "previous tab")]
+        actions += [("tab_next", "next tab"), ("composer", "back to Composer")]
     elif question:
-        wanted = [("send", "answer"), ("interrupt", "interrupt")]
+        actions = [("send", "answer"), ("interrupt", "interrupt")]
     elif busy:
-        wanted = [("send", "steer"), ("queue", "queue"), ("interrupt", "interrupt"), ("expand", "expand")]
+        actions = [("send", "steer"), ("queue", "queue"), ("interrupt", "interrupt"), ("expand", "expand")]
     else:
-        wanted = [("send", "send"), ("newline", "new line"), ("mode", "mode"), ("palette", "palette")]
-        wanted += [("sessions", "sessions"), ("expand", "expand")]
-    wanted.append(("help", "help"))
-    for name, label in wanted:
-        if keys := keys_of(name, keymap):
-            chosen.append((key_name(keys[0]), label))
-    return chosen
+        actions = [("send", "send"), ("newline", "new line"), ("mode", "mode"), ("palette", "palette")]
+        actions += [("sessions", "sessions"), ("expand", "expand")]
+    actions.append(("help", "help"))
+    return [(key_name(keys[0]), label) for name, label in actions if (keys := keys_of(name, keymap))]
 
 
 _CLAUDE_ACTIONS = {
@@ -236,7 +202,7 @@ _CLAUDE_ACTIONS = {
 
 
 def load_keymap(folder: Path) -> tuple[dict[str, tuple[str, ...]], list[str]]:
-    """Keys by action name, and what is wrong with the file."""
+    """The user's keys by action name, and what is wrong with their file."""
     own, other = folder / "keys.toml", folder / "keybindings.json"
     try:
         if own.is_file():
@@ -245,7 +211,7 @@ def load_keymap(folder: Path) -> tuple[dict[str, tuple[str, ...]], list[str]]:
             return _parse_claude_bindings(json.loads(other.read_text("utf-8")))
     except (OSError, ValueError) as error:
         name = own.name if own.is_file() else other.name
-        return {}, [f"{name} is not read: {error}"]
+        return {}, [f"{name} cannot be read, so the default keys apply: {error}"]
     return {}, []
 
 
@@ -255,7 +221,7 @@ def _parse_keys_toml(table: dict[str, object]) -> tuple[dict[str, tuple[str, ...
     for name, value in table.items():
         keys = [value] if isinstance(value, str) else value
         if name not in BY_NAME:
-            problems.append(f"keys.toml: no action is called {name}; F1 lists them")
+            problems.append(f"keys.toml: unknown action {name}; F1 lists the actions")
         elif not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
             problems.append(f"keys.toml: {name} must be a key or a list of keys")
         else:
@@ -264,7 +230,8 @@ def _parse_keys_toml(table: dict[str, object]) -> tuple[dict[str, tuple[str, ...
 
 
 def _parse_claude_bindings(table: object) -> tuple[dict[str, tuple[str, ...]], list[str]]:
-    """`{"bindings": [{"context": "Chat", "bindings": {"ctrl+e": "chat:externalEditor"}}]}`; null unbinds."""
+    """Parse `{"bindings": [{"context": "Chat", "bindings": {"ctrl+e": "chat:externalEditor"}}]}`; null
+    unbinds."""
     keymap: dict[str, list[str]] = {}
     blocks = table.get("bindings", []) if isinstance(table, dict) else []
     for block in blocks if isinstance(blocks, list) else []:
@@ -276,8 +243,8 @@ def _parse_claude_bindings(table: object) -> tuple[dict[str, tuple[str, ...]], l
             elif command is None:
                 for action in BY_NAME.values():
                     if _textual_key(key) in action.keys:
-                        kept = keymap.setdefault(action.name, list(action.keys))
-                        keymap[action.name] = [one for one in kept if one != _textual_key(key)]
+                        others = keymap.setdefault(action.name, list(action.keys))
+                        keymap[action.name] = [other for other in others if other != _textual_key(key)]
     return {name: tuple(dict.fromkeys(keys)) for name, keys in keymap.items()}, []
 
 

@@ -1,15 +1,12 @@
-"""What of the draft is being completed: a command at its start, a file after `@`, what a plugin knows after
-`#`. Pure.
+"""Completion of the draft: a command at its start, a file after `@`, what a plugin knows after `#`.
 
-The list of completions over the Trace: it draws rows and knows which is chosen.
-
-Completing the draft: asks what could stand at the cursor, offers it, puts in what is chosen.
+`Completer` asks what could stand at the cursor, the popup offers it, and what is chosen goes into the draft.
 """
 
 import asyncio
 import re
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from textual import events
 from textual.message import Message
@@ -17,23 +14,20 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from cockpit.protocol.queries import Complete, Completion, Completions, Query, Reply
-from cockpit.tui.clean import single_line
+from cockpit.protocol.safe_text import single_line
 from cockpit.tui.composer.editor import PopupKey, PromptEditor
 from cockpit.tui.render.layout import Piece, StyledLine, cell_width, shorten, shorten_path
 from cockpit.tui.render.themes import Palette
 from cockpit.tui.render.widgets import to_strip
 
-if TYPE_CHECKING:
-    from cockpit.protocol.queries import Completion
-
-
+MAX_ROWS = 8
 _MENTION = re.compile(r"(?<![A-Za-z0-9._%+-])@([^\s@]*)$")
-# With a letter behind it: a lone `#` begins a heading.
+# Only with a letter behind it: a `#` alone begins a heading.
 _NUMBER = re.compile(r"(?<![\w.%+#-])#([^\s#]+)$")
 
 
 class CompletionToken(NamedTuple):
-    """The sign that opened it, and the characters it spans."""
+    """The text being completed: the sign that opened it, and the characters it spans."""
 
     trigger: Literal["/", "@", "#"]
     start: int
@@ -41,7 +35,7 @@ class CompletionToken(NamedTuple):
 
 
 def token_at(text: str, cursor: int) -> CompletionToken | None:
-    """What is completed when the cursor stands at character `cursor` of `text`."""
+    """Find what is completed when the cursor is at character `cursor` of `text`."""
     before = text[:cursor]
     if before.startswith("/") and not re.search(r"\s", before):
         return CompletionToken("/", 0, cursor)
@@ -54,14 +48,11 @@ def token_at(text: str, cursor: int) -> CompletionToken | None:
     return None
 
 
-MAX_ROWS = 8
-
-
 class CompletionPopup(Widget):
-    """At most eight rows at once; the chosen one is always among them."""
+    """A list over the Trace that shows at most eight rows at once, the chosen row among them."""
 
     DEFAULT_CSS = """
-    Popup {
+    CompletionPopup {
         layer: above; dock: bottom; height: auto; width: 1fr; max-width: 90; display: none;
         background: $panel; margin: 0 0 2 0;
         &.-open { display: block; }
@@ -71,7 +62,7 @@ class CompletionPopup(Widget):
     class Picked(Message):
         """A row was clicked."""
 
-        def __init__(self, completion: "Completion") -> None:
+        def __init__(self, completion: Completion) -> None:
             super().__init__()
             self.completion = completion
 
@@ -82,11 +73,11 @@ class CompletionPopup(Widget):
         self._chosen = 0
 
     @property
-    def chosen(self) -> "Completion | None":
+    def chosen(self) -> Completion | None:
         return self.rows[self._chosen] if self.rows else None
 
-    def show(self, rows: "tuple[Completion, ...]", above: int) -> None:
-        """Offer `rows`, `above` lines over the bottom of the screen; none shuts the list."""
+    def show(self, rows: tuple[Completion, ...], above: int) -> None:
+        """Offer `rows`, `above` lines over the bottom of the screen; no rows close the list."""
         self.rows, self._chosen = rows, 0
         self.set_class(bool(rows), "-open")
         self.styles.margin = (0, 0, above, 1)
@@ -122,7 +113,7 @@ class CompletionPopup(Widget):
             self.post_message(self.Picked(self.rows[index]))
 
 
-def _popup_line(row: "Completion", chosen: bool, width: int) -> StyledLine:
+def _popup_line(row: Completion, chosen: bool, width: int) -> StyledLine:
     ground = "selection" if chosen else "panel"
     label = shorten_path(single_line(row.label), max(12, width // 2))
     name = label + " " * max(1, min(26, width // 3) - cell_width(label))
@@ -136,55 +127,59 @@ def _popup_line(row: "Completion", chosen: bool, width: int) -> StyledLine:
 
 
 class QueryAnswerer(Protocol):
-    """Whoever answers queries."""
+    """What answers queries: the session link."""
 
     def ask(self, query: Query) -> Awaitable[Reply]: ...
 
 
 class Completer:
-    """At most one question is open: a newer draft abandons the older one."""
+    """Offers completions for the draft; a newer draft abandons the query of an older one. `is_complete` says
+    whether a text is a command that needs no more words."""
 
-    def __init__(self, editor: PromptEditor, popup: CompletionPopup, whole: Callable[[str], bool]) -> None:
+    def __init__(
+        self, editor: PromptEditor, popup: CompletionPopup, is_complete: Callable[[str], bool]
+    ) -> None:
         self._editor = editor
-        self._whole = whole  # whether a draft is a command that needs no more words
         self._popup = popup
-        self._asking: asyncio.Task[None] | None = None
-        self._offered = ""  # the draft that the list is for
+        self._is_complete = is_complete
+        self._query: asyncio.Task[None] | None = None
+        self._offered_for = ""  # the draft that the list belongs to
 
-    def drafted(self, asked: QueryAnswerer | None) -> None:
-        """The draft changed."""
-        if self._asking is not None:
-            self._asking.cancel()
-            self._asking = None
+    def draft_changed(self, answerer: QueryAnswerer | None) -> None:
+        """Ask for the completions of the draft; without an `answerer` there are none."""
+        if self._query is not None:
+            self._query.cancel()
+            self._query = None
         editor = self._editor
         token = token_at(editor.text, self._cursor()) if editor.purpose == "prompt" else None
-        if token is None or asked is None:
+        if token is None or answerer is None:
             self._offer(())
             return
         query = Complete(token.trigger, editor.text, self._cursor())
-        self._asking = asyncio.create_task(self._complete(query, asked))
+        self._query = asyncio.create_task(self._complete(query, answerer))
 
-    def chose(self, what: PopupKey) -> None:
-        """A key for the list."""
-        if what in ("up", "down"):
-            self._popup.move(-1 if what == "up" else 1)
-        elif self._editor.text != self._offered:
-            # The list is of an older draft: a command is meant as it is typed, a name waits for its list.
-            if what == "dismiss" or self._editor.text.startswith("/"):
+    def take_key(self, key: PopupKey) -> None:
+        """Take a key that was pressed while the list was open."""
+        text = self._editor.text
+        if key in ("up", "down"):
+            self._popup.move(-1 if key == "up" else 1)
+        elif text != self._offered_for:
+            # The list belongs to an older draft: a command is sent as typed, a name waits for its list.
+            if key == "dismiss" or text.startswith("/"):
                 self._offer(())
-            if what == "run" and self._editor.text.startswith("/"):
+            if key == "run" and text.startswith("/"):
                 self._editor.send()
-        elif what in ("accept", "run") and self._popup.chosen is not None:
-            self.put(self._popup.chosen)
-            if what == "run" and self._whole(self._editor.text.strip()):
+        elif key in ("accept", "run") and self._popup.chosen is not None:
+            self.insert(self._popup.chosen)
+            if key == "run" and self._is_complete(self._editor.text.strip()):
                 self._editor.send()
-        elif what == "run":
-            self._editor.send()  # the list went while the key was under way: there was nothing to add
+        elif key == "run":
+            self._editor.send()  # the list closed while the key was on its way
         else:
             self._offer(())
 
-    def put(self, completion: Completion) -> None:
-        """Put `completion` into the draft, the cursor behind it."""
+    def insert(self, completion: Completion) -> None:
+        """Put `completion` into the draft, with the cursor behind it."""
         editor, text = self._editor, self._editor.text
         before = text[: completion.start] + completion.insert
         editor.load_text(before + text[completion.end :])
@@ -193,7 +188,6 @@ class Completer:
         editor.focus()
 
     def repaint(self, palette: Palette) -> None:
-        """Other colours."""
         self._popup.palette = palette
         self._popup.refresh()
 
@@ -201,12 +195,12 @@ class Completer:
         row, column = self._editor.cursor_location
         return sum(len(line) + 1 for line in self._editor.document.lines[:row]) + column
 
-    async def _complete(self, query: Complete, asked: QueryAnswerer) -> None:
-        reply = await asked.ask(query)
+    async def _complete(self, query: Complete, answerer: QueryAnswerer) -> None:
+        reply = await answerer.ask(query)
         rows = reply.rows if isinstance(reply, Completions) else ()
-        fresh = (row for row in rows if query.text[row.start : row.end].rstrip() != row.insert.rstrip())
-        self._offer(tuple(fresh))
-        self._offered = query.text
+        new = (row for row in rows if query.text[row.start : row.end].rstrip() != row.insert.rstrip())
+        self._offer(tuple(new))
+        self._offered_for = query.text
 
     def _offer(self, rows: tuple[Completion, ...]) -> None:
         if rows or self._popup.rows:

@@ -1,12 +1,11 @@
-"""What a person said before: kept in one file of theirs alone (0600), the newest last, bounded.
+"""The Composer: a text area with the keys that users of terminal agents expect, and the history of prompts.
 
-The editor of the Composer: Textual's text area with the keys that people of terminal agents expect.
-
-It posts what was meant; `Cockpit` carries it out.
+It posts what a key or a text is meant for; the session controller carries it out.
 """
 
 import json
 import os
+import time
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -14,135 +13,134 @@ from textual import events
 from textual.message import Message
 from textual.widgets import TextArea
 
-from cockpit.tui.clean import clean
+from cockpit.protocol.safe_text import clean
 from cockpit.tui.render.widgets import paint_now
 
+ComposerPurpose = Literal["prompt", "note", "answer"]
+SendMode = Literal["send", "queue"]
+PopupKey = Literal["up", "down", "accept", "run", "dismiss"]
+
 MAX_HISTORY = 1_000
+_PLACEHOLDER = "Ask anything   / commands   @ files   ! shell"
+_POPUP_KEYS: dict[str, PopupKey] = {
+    "up": "up",
+    "down": "down",
+    "ctrl+n": "down",
+    "tab": "accept",
+    "enter": "run",
+    "escape": "dismiss",
+}
 
 
 class PromptHistory:
-    """Walks back and forth; the draft that was left stands at the end."""
+    """Earlier prompts, the newest last, in a private file (0600) of limited length; without a path only in
+    memory. Walking back keeps the draft that was left."""
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, path: Path | None = None) -> None:
         self._path = path
-        self.said: list[str] = _read_history(path) if path else []
-        self._at = len(self.said)
+        self.texts: list[str] = _read_history(path) if path else []
+        self._at = len(self.texts)
         self._draft = ""
 
     def step(self, by: int, current: str) -> str | None:
         """The text `by` steps from here, or None at an end."""
-        wanted = self._at + by
-        if not 0 <= wanted <= len(self.said):
+        target = self._at + by
+        if not 0 <= target <= len(self.texts):
             return None
-        if self._at == len(self.said):
+        if self._at == len(self.texts):
             self._draft = current
-        self._at = wanted
-        return self._draft if wanted == len(self.said) else self.said[wanted]
+        self._at = target
+        return self._draft if target == len(self.texts) else self.texts[target]
 
     def add(self, text: str) -> None:
-        """Remember `text`, unless it was just said."""
-        if text.strip() and (not self.said or self.said[-1] != text):
-            self.said.append(text)
+        """Store `text`, unless it is the same as the one before."""
+        if text.strip() and (not self.texts or self.texts[-1] != text):
+            self.texts.append(text)
             self._write(text)
-        self._at, self._draft = len(self.said), ""
+        self._at, self._draft = len(self.texts), ""
 
     def _write(self, text: str) -> None:
         if self._path is None:
             return
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            if len(self.said) > 2 * MAX_HISTORY:
-                del self.said[:-MAX_HISTORY]
-                _rewrite_history(self._path, self.said)
-                return
-            descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-            with os.fdopen(descriptor, "a", encoding="utf-8", errors="replace") as file:
-                file.write(json.dumps(text, ensure_ascii=False) + "\n")
+            if len(self.texts) > 2 * MAX_HISTORY:
+                del self.texts[:-MAX_HISTORY]
+                temporary = self._path.with_suffix(".new")
+                _write_lines(temporary, os.O_TRUNC, self.texts)
+                temporary.replace(self._path)
+            else:
+                _write_lines(self._path, os.O_APPEND, [text])
         except OSError:
-            self._path = None  # a full or read-only disk: history lives on in memory
+            self._path = None  # a full or read-only disk: from here on the history is kept in memory
 
 
 def _read_history(path: Path) -> list[str]:
-    """One JSON string a line; a line that is not one (a torn write) is left out."""
+    """Read one JSON string per line; a line that is none (an interrupted write) is left out."""
     try:
         lines = path.read_text("utf-8", "replace").splitlines()
     except OSError:
         return []
-    found: list[str] = []
+    texts: list[str] = []
     for line in lines[-MAX_HISTORY:]:
         try:
             text = json.loads(line)
         except ValueError:
             continue
         if isinstance(text, str):
-            found.append(text)
-    return found
+            texts.append(text)
+    return texts
 
 
-def _rewrite_history(path: Path, said: list[str]) -> None:
-    fresh = path.with_suffix(".new")
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as file:
-        file.writelines(json.dumps(text, ensure_ascii=False) + "\n" for text in said)
-    fresh.replace(path)
-
-
-ComposerPurpose = Literal["prompt", "note", "answer"]
-SendMode = Literal["send", "queue"]
-PopupKey = Literal["up", "down", "accept", "run", "dismiss"]
-
-_PLACEHOLDER = "Ask anything   / commands   @ files   ! shell"
+def _write_lines(path: Path, flag: int, texts: list[str]) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | flag, 0o600)
+    with os.fdopen(descriptor, "a", encoding="utf-8", errors="replace") as file:
+        file.writelines(json.dumps(text, ensure_ascii=False) + "\n" for text in texts)
 
 
 class PromptEditor(TextArea, inherit_css=False):
-    """`busy` and `answers` are set from outside: what Tab means, and which keys answer an approval.
+    """`busy`, `answers`, `tries` and `bound` are set from outside: what Tab means, which keys answer an
+    approval, what Tab suggests in an empty Composer, and which keys stand for which actions.
 
-    Textual's own style sheet of the area is not inherited: parsing it costs more than the rest of us.
+    Textual's own style sheet of the text area is not inherited: parsing it costs more than the rest of ours.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = TextArea.COMPONENT_CLASSES
     DEFAULT_CSS = """
-    Editor {
+    PromptEditor {
         width: 1fr; height: auto; max-height: 33vh; min-height: 1; padding: 0 1;
         color: $foreground; background: $panel; border-left: outer $primary;
         overflow-x: auto; overflow-y: auto; scrollbar-size: 1 1; scrollbar-background: $panel;
     }
-    Editor.-shell { border-left: outer $secondary; }
-    Editor.-note { border-left: outer $error; }
-    Editor.-answer { border-left: outer $accent; }
-    Editor .text-area--cursor { color: $input-cursor-foreground; background: $input-cursor-background; }
-    Editor .text-area--selection { background: $input-selection-background; }
-    Editor .text-area--placeholder { color: $foreground 45%; }
-    Editor .text-area--suggestion { color: $foreground 45%; }
+    PromptEditor.-shell { border-left: outer $secondary; }
+    PromptEditor.-note { border-left: outer $error; }
+    PromptEditor.-answer { border-left: outer $accent; }
+    PromptEditor .text-area--cursor { color: $input-cursor-foreground; background: $input-cursor-background; }
+    PromptEditor .text-area--selection { background: $input-selection-background; }
+    PromptEditor .text-area--placeholder { color: $foreground 45%; }
+    PromptEditor .text-area--suggestion { color: $foreground 45%; }
     """
 
     class Submitted(Message):
-        """A person sent the text."""
+        """The user sent the text."""
 
-        def __init__(self, text: str, how: SendMode, purpose: ComposerPurpose) -> None:
+        def __init__(self, text: str, mode: SendMode, purpose: ComposerPurpose) -> None:
             super().__init__()
-            self.text, self.how, self.purpose = text, how, purpose
+            self.text, self.mode, self.purpose = text, mode, purpose
 
-    class Meant(Message):
+    class ActionKey(Message):
         """A key that stands for an action of the table."""
 
         def __init__(self, action: str) -> None:
             super().__init__()
             self.action = action
 
-    class Chose(Message):
-        """A key for the open list of completions; `run`: accept, and send what is a whole command."""
+    class ListKey(Message):
+        """A key for the open list of completions. `run`: accept, and send what is then a complete command."""
 
-        def __init__(self, what: PopupKey) -> None:
+        def __init__(self, key: PopupKey) -> None:
             super().__init__()
-            self.what = what
-
-    class Recalled(Message):
-        """A wish for what was said before (-1) or after (1) what stands here."""
-
-        def __init__(self, step: int) -> None:
-            super().__init__()
-            self.step = step
+            self.key = key
 
     def __init__(self) -> None:
         super().__init__(
@@ -152,31 +150,68 @@ class PromptEditor(TextArea, inherit_css=False):
             placeholder=_PLACEHOLDER,
             id="composer",
         )
-        self.cursor_blink = False  # a blinking one wakes the program twice a second for ever
+        self.cursor_blink = False  # a blinking cursor would wake the program twice a second
         self.purpose: ComposerPurpose = "prompt"
         self.busy = False
         self.popup_open = False
-        self._height = 1  # lines of the draft when it was last painted
-        self._walked = False  # whether the open list was walked through
         self.answers: dict[str, str] = {}  # key: action, while an approval waits
         self.tries: tuple[str, ...] = ()
-        self.bound: dict[str, str] = {}  # key: action, from the table and the person's keymap
+        self.bound: dict[str, str] = {}  # key: action
+        self.prompts = PromptHistory()
+        self._parked_draft = ""  # the prompt that is set aside while the Composer serves another purpose
+        self._height = 1  # lines of the draft when it was last painted
+        self._list_walked = False  # whether the user has moved in the open list
+        self._typed_at = 0.0
+
+    @property
+    def idle_seconds(self) -> float:
+        """Seconds since the last change of a draft."""
+        return time.monotonic() - self._typed_at
+
+    def note_key(self) -> None:
+        """The user is typing, here or in another text area."""
+        self._typed_at = time.monotonic()
 
     def load_text(self, text: str) -> None:
-        """Text from a completion, the history or a turn before: nothing in it acts on the terminal."""
+        """Load text from a completion, the history or an earlier turn, cleaned for the terminal."""
         super().load_text(clean(text))
 
-    def ask(self, purpose: ComposerPurpose, placeholder: str = "") -> None:
-        """Write for another purpose; the draft of a prompt is the App's to keep."""
+    def put(self, text: str) -> None:
+        """Replace everything, with the cursor at the end."""
+        self.load_text(text)
+        self.move_cursor(self.document.end)
+
+    def use_for(self, purpose: ComposerPurpose, placeholder: str) -> None:
+        """Write a note or an answer; the draft of a prompt is set aside."""
+        if self.purpose == "prompt":
+            self._parked_draft = self.text
+            self.put("")
+        self._set_purpose(purpose, placeholder)
+
+    def return_to_prompt(self) -> None:
+        """Write prompts again, with the draft that was set aside."""
+        if self.purpose != "prompt":
+            self._set_purpose("prompt", "")
+            self.put(self._parked_draft)
+            self._parked_draft = ""
+
+    def discard_drafts(self) -> None:
+        self._parked_draft = ""
+        self.put("")
+
+    def set_placeholder(self, text: str) -> None:
+        """Show `text` while the draft is empty; the usual help for ""."""
+        self.placeholder = text or _PLACEHOLDER
+
+    def _set_purpose(self, purpose: ComposerPurpose, placeholder: str) -> None:
         self.purpose = purpose
-        self.placeholder = placeholder or _PLACEHOLDER
+        self.set_placeholder(placeholder)
         self.set_class(purpose == "note", "-note")
         self.set_class(purpose == "answer", "-answer")
 
-    def put(self, text: str) -> None:
-        """Replace everything, the cursor at the end."""
-        self.load_text(text)
-        self.move_cursor(self.document.end)
+    def send(self) -> None:
+        """Send the text, as Enter does."""
+        self._submit("send")
 
     def on_text_area_changed(self) -> None:
         height, self._height = self._height, self.wrapped_document.height
@@ -193,11 +228,11 @@ class PromptEditor(TextArea, inherit_css=False):
             event.prevent_default()
 
     def _take(self, key: str, character: str | None) -> bool:
-        """Whether `key` means something else here than to a text area."""
+        """Whether `key` has a meaning of its own here; otherwise it is the text area's."""
         if not self.popup_open:
-            self._walked = False
-        if self.popup_open and key in ("up", "down", "tab", "escape", "enter", "ctrl+n"):
-            return self._choose(key)
+            self._list_walked = False
+        elif key in _POPUP_KEYS:
+            return self._take_list_key(key)
         if not self.text and self._take_when_empty(key, character):
             return True
         action = self.bound.get(key)
@@ -209,39 +244,32 @@ class PromptEditor(TextArea, inherit_css=False):
         if action == "queue":
             return self._tab()
         if action in ("interrupt", "clear_or_quit", "history") or (action == "leave" and not self.text):
-            self.post_message(self.Meant(action))
+            self.post_message(self.ActionKey(action))
             return True
         if key in ("up", "down"):
             return self._recall(key)
         if key in ("pageup", "pagedown"):
-            self.post_message(self.Meant(f"trace_{key}"))
+            self.post_message(self.ActionKey(f"trace_{key}"))
             return True
         return False
 
     def _take_when_empty(self, key: str, character: str | None) -> bool:
-        if key in self.answers:
-            self.post_message(self.Meant(self.answers[key]))
-            return True
-        meant = {"?": "help", ">": "palette"}.get(character or "")
-        if meant is None or self.purpose != "prompt":
+        action = self.answers.get(key)
+        if action is None and self.purpose == "prompt":
+            action = {"?": "help", ">": "palette"}.get(character or "")
+        if action is None:
             return False
-        self.post_message(self.Meant(meant))
+        self.post_message(self.ActionKey(action))
         return True
 
-    def _choose(self, key: str) -> bool:
+    def _take_list_key(self, key: str) -> bool:
         if key in ("up", "down", "ctrl+n"):
-            self._walked = True
-        if key == "enter" and not self._walked and self.text.startswith("/") and " " in self.text.strip():
-            self.post_message(self.Chose("dismiss"))
+            self._list_walked = True
+        has_words = self.text.startswith("/") and " " in self.text.strip()
+        if key == "enter" and has_words and not self._list_walked:
+            self.post_message(self.ListKey("dismiss"))
             return self._enter()  # a command's words are sent as typed, whatever the list offers
-        what: dict[str, PopupKey] = {
-            "up": "up",
-            "down": "down",
-            "ctrl+n": "down",
-            "enter": "run",
-            "escape": "dismiss",
-        }
-        self.post_message(self.Chose(what.get(key, "accept")))
+        self.post_message(self.ListKey(_POPUP_KEYS[key]))
         return True
 
     def _enter(self) -> bool:
@@ -249,8 +277,8 @@ class PromptEditor(TextArea, inherit_css=False):
         before = self.document.get_line(row)[:column]
         if before.endswith("\\"):
             self.replace("\n", (row, column - 1), (row, column))
-            return True
-        self._submit("send")
+        else:
+            self._submit("send")
         return True
 
     def _tab(self) -> bool:
@@ -266,20 +294,19 @@ class PromptEditor(TextArea, inherit_css=False):
             return True
         return False
 
-    def send(self) -> None:
-        """As Enter does."""
-        self._submit("send")
-
-    def _submit(self, how: SendMode) -> None:
+    def _submit(self, mode: SendMode) -> None:
         text = self.text.strip("\n")
         if text.strip() or self.purpose == "note":
             # Emptied at once: a key that follows Enter belongs to the next draft.
             self.put("")
-            self.post_message(self.Submitted(text, how, self.purpose))
+            self.post_message(self.Submitted(text, mode, self.purpose))
 
     def _recall(self, key: str) -> bool:
+        """Replace the draft by the prompt before or after it."""
         at_edge = self.cursor_at_first_line if key == "up" else self.cursor_at_last_line
         if not at_edge or self.purpose != "prompt":
             return False
-        self.post_message(self.Recalled(-1 if key == "up" else 1))
+        text = self.prompts.step(-1 if key == "up" else 1, self.text)
+        if text is not None:
+            self.put(text)
         return True

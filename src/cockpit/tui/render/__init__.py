@@ -1,3 +1,4 @@
-"""The drawing kit shared by every widget: text to lines, Markdown, source code, diffs, themes and the top
-and bottom bars. Start with `layout`. Imports no other sub-package of the TUI and decides nothing.
+"""The drawing kit that all widgets share: text to lines, Markdown, code, diffs, themes, and the two bars.
+
+Start with `layout`, then `widgets`. Imports no other sub-package of the TUI and decides nothing.
 """

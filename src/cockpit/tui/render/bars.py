@@ -1,4 +1,4 @@
-"""The top bar and the line of hints: one line each, drawn from plain values."""
+"""The top bar and the line of key hints: one line each, drawn from plain values."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -6,8 +6,8 @@ from typing import NamedTuple
 from textual.strip import Strip
 from textual.widget import Widget
 
-from cockpit.tui.render import number_format
 from cockpit.tui.render.layout import Piece, StyledLine, cell_width, shorten, shorten_path
+from cockpit.tui.render.number_format import format_cost
 from cockpit.tui.render.themes import Palette
 from cockpit.tui.render.widgets import to_strip
 
@@ -20,7 +20,7 @@ MODE_STYLES = {
 }
 
 
-# What holds programs in, by what was probed: words and colour. "" while nobody knows.
+# How programs are isolated, as probed: label and colour. Nothing is shown while it is unknown.
 ISOLATION_LABELS = {
     "full": ("sandbox", "good"),
     "partial": ("partial sandbox", "warn"),
@@ -30,8 +30,8 @@ NARROW_CELLS = 80
 
 
 class TopBarStatus(NamedTuple):
-    """What the top bar says. `fullness` is 0 to 1, or None while nobody knows; `branch` is that of the
-    worktree the session stands in."""
+    """What the top bar shows. `fullness` of the context window is 0 to 1, or None while it is unknown;
+    `branch` is that of the worktree the session works in."""
 
     project: str
     path: str = ""
@@ -50,7 +50,7 @@ class TopBarStatus(NamedTuple):
 
 
 class Bar(Widget):
-    """One line, redrawn when it is given another."""
+    """A widget of one line."""
 
     DEFAULT_CSS = "Bar { height: 1; }"
 
@@ -67,61 +67,61 @@ class Bar(Widget):
         return to_strip(self.line, self.size.width, self.palette)
 
 
-def top_line(standing: TopBarStatus, width: int) -> StyledLine:
-    """Where am I, left; with what, right. What does not fit goes in the order of its worth."""
-    right = _right_side(standing, width)
+def top_line(status: TopBarStatus, width: int) -> StyledLine:
+    """The place at the left, the session's settings at the right; what does not fit is left out."""
+    right = _right_side(status, width)
     room = width - sum(cell_width(text) for text, _ in right) - 4
     left: list[Piece] = [
         (" ◆ ", "person/panel+b"),
-        (shorten(standing.project, max(6, room)), "body/panel+b"),
+        (shorten(status.project, max(6, room)), "body/panel+b"),
     ]
-    room -= cell_width(standing.project)
-    if not standing.trusted:
+    room -= cell_width(status.project)
+    if not status.trusted:
         left.append(("  not trusted", "warn/panel"))
         room -= 13
-    if standing.branch and room > 12:
-        branch = shorten(standing.branch, room - 4)
+    if status.branch and room > 12:
+        branch = shorten(status.branch, room - 4)
         left.append((f"  ⎇ {branch}", "function/panel"))
         room -= cell_width(branch) + 4
-    if standing.title and room > 14:
-        left.append(("  " + shorten(standing.title, room - 2), "muted/panel"))
-    elif standing.path and room > len(standing.path) + 4 and standing.path != standing.project:
-        left.append(("  " + shorten_path(standing.path, room - 2), "muted/panel"))
+    if status.title and room > 14:
+        left.append(("  " + shorten(status.title, room - 2), "muted/panel"))
+    elif status.path and room > len(status.path) + 4 and status.path != status.project:
+        left.append(("  " + shorten_path(status.path, room - 2), "muted/panel"))
     return StyledLine(left, "body/panel", right=right)
 
 
-def _right_side(standing: TopBarStatus, width: int) -> list[Piece]:
+def _right_side(status: TopBarStatus, width: int) -> list[Piece]:
     pieces: list[Piece] = []
-    if standing.note:
-        pieces.append((f"{standing.note}   ", "muted/panel+i"))
-    if standing.waits:
-        pieces += [(f" {standing.waits} waiting ", "base/person+b"), ("   ", "body/panel")]
-    if standing.mode:
-        key = MODE_STYLES.get(standing.mode, "body")
-        if standing.mode == "plan":
-            # What can change nothing now must be seen at a glance.
-            pieces += [(f" plan{standing.plan} ", f"base/{key}+b"), ("   ", "body/panel")]
+    if status.note:
+        pieces.append((f"{status.note}   ", "muted/panel+i"))
+    if status.waits:
+        pieces += [(f" {status.waits} waiting ", "base/person+b"), ("   ", "body/panel")]
+    if status.mode:
+        key = MODE_STYLES.get(status.mode, "body")
+        if status.mode == "plan":
+            # In plan mode nothing can be changed: that must be obvious at a glance.
+            pieces += [(f" plan{status.plan} ", f"base/{key}+b"), ("   ", "body/panel")]
         else:
-            pieces += [(standing.mode, f"{key}/panel+b"), ("   ", "body/panel")]
-    pieces += _isolation_pieces(standing.isolation, width)
-    if standing.model:
-        name = standing.model if width >= 120 else standing.model.rsplit("/", 1)[-1].rpartition(":")[2]
+            pieces += [(status.mode, f"{key}/panel+b"), ("   ", "body/panel")]
+    pieces += _isolation_pieces(status.isolation, width)
+    if status.model:
+        name = status.model if width >= 120 else status.model.rsplit("/", 1)[-1].rpartition(":")[2]
         pieces += [(shorten(name, max(10, width // 4)), "body/panel"), ("   ", "body/panel")]
-    pieces += _context_gauge(standing.fullness, width)
-    if standing.spent:
-        pieces.append((number_format.format_cost(standing.cost), "body/panel"))
+    pieces += _context_gauge(status.fullness, width)
+    if status.spent:
+        pieces.append((format_cost(status.cost), "body/panel"))
     if pieces and not pieces[-1][0].strip():
-        pieces.pop()  # the distance to what does not follow
+        pieces.pop()  # the gap before a piece that does not follow
     pieces.append((" ", "body/panel"))
     return pieces
 
 
 def _isolation_pieces(isolation: str, width: int) -> list[Piece]:
-    """What is not held in is said on every screen; what is, where there is room."""
+    """Missing isolation is shown on every screen; full isolation only where there is room."""
     if isolation not in ISOLATION_LABELS or (isolation == "full" and width < NARROW_CELLS):
         return []
-    words, key = ISOLATION_LABELS[isolation]
-    return [(words, f"{key}/panel"), ("   ", "body/panel")]
+    label, key = ISOLATION_LABELS[isolation]
+    return [(label, f"{key}/panel"), ("   ", "body/panel")]
 
 
 def _context_gauge(fullness: float | None, width: int) -> list[Piece]:
@@ -137,7 +137,7 @@ def _context_gauge(fullness: float | None, width: int) -> list[Piece]:
 
 
 def hint_line(hints: Sequence[tuple[str, str]], width: int, right: str = "") -> StyledLine:
-    """Keys and what they do, as many as fit."""
+    """Keys with their labels, as many as fit, and a text at the right."""
     pieces: list[Piece] = [(" ", "body")]
     used = 1 + cell_width(right)
     for key, label in hints:

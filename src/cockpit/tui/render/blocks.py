@@ -1,8 +1,5 @@
-"""Tables: columns as wide as they need, cells wrapped when the terminal is too narrow for that.
-
-How a part of Markdown is drawn: part and width to lines.
-
-How the blocks of `protocol/content` are drawn: block and width to lines.
+"""Draws content blocks (text, Markdown, code, diffs, tables, trees, plots) and the parts of a Markdown
+source.
 """
 
 import re
@@ -17,6 +14,7 @@ from cockpit.tui.render.layout import (
     StyledLine,
     cell_width,
     layout_paragraph,
+    on_background,
     shorten,
     slice_pieces,
     wrap,
@@ -26,102 +24,102 @@ from cockpit.tui.render.syntax import detect_language, highlight
 
 ColumnAlign = Literal["left", "right", "centre"]
 _CELL_SEPARATOR = re.compile(r"(?<!\\)\|")
-
-
-def draw_table(source: Sequence[str], width: int, margin: int) -> list[StyledLine]:
-    """A Markdown table: its first line is the head, its second says how columns are set."""
-    head = _split_cells(source[0])
-    aligns = [_parse_align(cell) for cell in _split_cells(source[1])]
-    rows = [_split_cells(line) for line in source[2:]]
-    return draw_grid(head, rows, width, margin, aligns)
-
-
-def draw_grid(
-    head: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    width: int,
-    margin: int,
-    aligns: Sequence[ColumnAlign] = (),
-) -> list[StyledLine]:
-    """`head` and `rows` as lines; a row that is short is filled, one that is long is cut."""
-    count = max(1, len(head))
-    table_rows = [[*row, *[""] * count][:count] for row in rows]
-    parsed = [[parse_inline(cell.replace("\\|", "|")) for cell in row] for row in table_rows]
-    top = [parse_inline(cell, "heading+b") for cell in head]
-    sizes = _column_widths([top, *parsed], max(count * 3, width - margin - 1 - 3 * (count - 1)))
-    setting = [aligns[column] if column < len(aligns) else "left" for column in range(count)]
-    space = " " * margin
-    lines = _grid_row(top, sizes, setting, space, "heading+b")
-    rule = "─┼─".join("─" * size for size in sizes)
-    lines.append(StyledLine([(space, "body"), (rule, "faint")], indent=margin))
-    for row in parsed:
-        lines += _grid_row(row, sizes, setting, space, "body")
-    return lines
-
-
-def _split_cells(line: str) -> list[str]:
-    bare = line.strip().removeprefix("|")
-    if bare.endswith("|") and not bare.endswith("\\|"):
-        bare = bare[:-1]
-    return [cell.strip() for cell in _CELL_SEPARATOR.split(bare)]
-
-
-def _parse_align(cell: str) -> ColumnAlign:
-    if cell.startswith(":") and cell.endswith(":"):
-        return "centre"
-    return "right" if cell.endswith(":") else "left"
-
-
-def _column_widths(rows: Sequence[Sequence[tuple[str, list[Span]]]], room: int) -> list[int]:
-    """A width for each column: what it needs, and where that is too much the widest give way."""
-    columns = range(len(rows[0]))
-    needs = [max(1, *(cell_width(row[column][0]) for row in rows)) for column in columns]
-    while sum(needs) > room:
-        widest = max(columns, key=needs.__getitem__)
-        if needs[widest] <= 3:
-            break
-        second = max((needs[column] for column in columns if column != widest), default=3)
-        needs[widest] = max(3, min(needs[widest] - 1, max(second, needs[widest] - (sum(needs) - room))))
-    return needs
-
-
-def _grid_row(
-    cells: Sequence[tuple[str, list[Span]]],
-    sizes: Sequence[int],
-    aligns: Sequence[ColumnAlign],
-    space: str,
-    key: str,
-) -> list[StyledLine]:
-    wrapped = [wrap(text, size) for (text, _), size in zip(cells, sizes, strict=True)]
-    lines: list[StyledLine] = []
-    for index in range(max(len(one) for one in wrapped)):
-        pieces: list[Piece] = [(space, "body")]
-        for column, ((text, spans), size) in enumerate(zip(cells, sizes, strict=True)):
-            if column:
-                pieces.append((" │ ", "faint"))
-            start, end = wrapped[column][index] if index < len(wrapped[column]) else (0, 0)
-            pieces += _pad_cell(text, spans, start, end, size, aligns[column], key)
-        lines.append(StyledLine(pieces, indent=len(space)))
-    return lines
-
-
-def _pad_cell(
-    text: str, spans: list[Span], start: int, end: int, size: int, align: ColumnAlign, key: str
-) -> list[Piece]:
-    free = max(0, size - cell_width(text[start:end]))
-    before = {"left": 0, "right": free, "centre": free // 2}[align]
-    pieces = [piece for piece in slice_pieces(text, spans, start, end, key) if piece[0]]
-    return [(" " * before, key), *pieces, (" " * (free - before), key)]
-
-
-MAX_PROSE_WIDTH = 100
-"""Prose is not set wider than this, however wide the terminal is: longer lines are hard to read."""
-
+_BARS = "▁▂▃▄▅▆▇█"
 _BULLETS = ("•", "◦", "▪")
+MAX_PROSE_WIDTH = 100
+"""Prose is not set wider than this in a wide terminal: longer lines are hard to read."""
+
+
+def draw_block(block: Block, width: int, margin: int) -> list[StyledLine]:
+    """The lines of `block`, indented by `margin`."""
+    space = [(" " * margin, "body")]
+    match block:
+        case Text(text):
+            return layout_paragraph(text.rstrip("\n").expandtabs(4), width - 1, first=space, rest=space)
+        case Markdown(text):
+            return draw_markdown(text, width, margin)
+        case Code():
+            return _draw_code_block(block, width, margin)
+        case Diff():
+            return [diffs.diff_heading(block, width, margin), *diffs.diff_body(block, width, margin)]
+        case Table():
+            return _draw_table_block(block, width, margin)
+        case Tree():
+            return [StyledLine([*space, *pieces], indent=margin) for pieces in _tree_rows(block, "", "")]
+        case Image():
+            label = f"[picture: {block.alt or block.media_type}]"
+            return [StyledLine([*space, (label, "muted+i")], indent=margin)]
+        case Plot():
+            return _draw_plot(block, width, margin)
+        case _:
+            assert_never(block)
+
+
+def draw_markdown(text: str, width: int, margin: int) -> list[StyledLine]:
+    """The lines of a whole Markdown text."""
+    splitter = MarkdownSplitter()
+    splitter.feed(text)
+    splitter.close()
+    lines: list[StyledLine] = []
+    for part in splitter.done:
+        if part.gap and lines:
+            lines.append(StyledLine([]))
+        lines += draw_part(part, width, margin)
+    return lines
+
+
+def _draw_code_block(block: Code, width: int, margin: int) -> list[StyledLine]:
+    language = block.language or detect_language(block.path)
+    first = block.line if block.path else 0
+    lines = draw_code(block.text, language, width, margin, first)
+    if block.path:
+        title = f"{block.path}:{block.line}" if block.line > 1 else block.path
+        lines.insert(0, StyledLine([(" " * margin, "body"), (title, "place")], indent=margin))
+    return lines
+
+
+def _draw_table_block(block: Table, width: int, margin: int) -> list[StyledLine]:
+    lines: list[StyledLine] = []
+    if block.title:
+        lines.append(StyledLine([(" " * margin, "body"), (block.title, "heading+b")], indent=margin))
+    escaped = [[_escape_markdown(cell) for cell in row] for row in block.rows]
+    return lines + draw_grid([_escape_markdown(cell) for cell in block.columns], escaped, width, margin)
+
+
+def _escape_markdown(cell: str) -> str:
+    """Escape the cell of a table value: it is text, not Markdown."""
+    return "".join(f"\\{sign}" if sign in "\\`*_[]<>&~" else sign for sign in cell)
+
+
+def _tree_rows(tree: Tree, lead: str, below: str) -> list[list[tuple[str, str]]]:
+    rows = [[(lead, "faint"), (tree.label, "body")]]
+    for number, child in enumerate(tree.children):
+        last = number == len(tree.children) - 1
+        rows += _tree_rows(child, below + ("└ " if last else "├ "), below + ("  " if last else "│ "))
+    return rows
+
+
+def _draw_plot(plot: Plot, width: int, margin: int) -> list[StyledLine]:
+    """Each series as one line of bars, with its lowest and highest value."""
+    lines = [StyledLine([(" " * margin, "body"), (plot.title, "heading+b")], indent=margin)]
+    names = max((len(name) for name, _ in plot.series), default=0)
+    room = max(8, min(60, width - margin - names - 24))
+    for name, points in plot.series:
+        values = [y for _, y in points]
+        if not values:
+            continue
+        low, high = min(values), max(values)
+        step = max(1, -(-len(values) // room))
+        peaks = [max(values[at : at + step]) for at in range(0, len(values), step)]
+        scale = (high - low) or 1.0
+        bars = "".join(_BARS[round((value - low) / scale * 7)] for value in peaks)
+        pieces = [(" " * margin + name.ljust(names) + " ", "muted"), (bars, "machine")]
+        lines.append(StyledLine([*pieces, (f" {low:g} to {high:g}", "muted")], indent=margin))
+    return lines
 
 
 def draw_part(part: MarkdownPart, width: int, margin: int, key: str = "body") -> list[StyledLine]:
-    """The lines of `part` in `width` cells, set in by `margin`. A gap before it is not drawn here."""
+    """The lines of `part` in `width` cells, indented by `margin`, without the gap before it."""
     space = " " * (margin + part.indent)
     match part.kind:
         case "paragraph":
@@ -134,11 +132,8 @@ def draw_part(part: MarkdownPart, width: int, margin: int, key: str = "body") ->
             bar = [(space, key), ("│ ", "faint")]
             return _draw_prose(_join_prose_lines(part.lines), width, bar, "muted+i")
         case "rule":
-            return [
-                StyledLine(
-                    [(space, key), ("─" * max(3, min(width, MAX_PROSE_WIDTH) - len(space) - 2), "faint")]
-                )
-            ]
+            length = max(3, min(width, MAX_PROSE_WIDTH) - len(space) - 2)
+            return [StyledLine([(space, key), ("─" * length, "faint")])]
         case "code":
             return draw_code(part.text, part.language, width, len(space), labelled=not part.marker)
         case "table":
@@ -146,7 +141,7 @@ def draw_part(part: MarkdownPart, width: int, margin: int, key: str = "body") ->
 
 
 def estimate_height(part: MarkdownPart, width: int, margin: int) -> int:
-    """About how many lines `draw` would give; quick, and exact for a short line of plain text."""
+    """Roughly how many lines `draw_part` would return; quick, and exact for a short line of plain text."""
     room = max(10, min(width, MAX_PROSE_WIDTH) - margin - part.indent - 1)
     if part.kind == "code":
         return sum(1 + len(line) // max(10, width - margin - 4) for line in part.lines)
@@ -159,7 +154,7 @@ def estimate_height(part: MarkdownPart, width: int, margin: int) -> int:
 def draw_code(
     text: str, language: str, width: int, margin: int, first: int = 0, labelled: bool = True
 ) -> list[StyledLine]:
-    """Source on a shade of its own, with line numbers from `first` on (0: none)."""
+    """Code on a background of its own, with line numbers from `first` on (0: none)."""
     space = " " * margin
     rows = highlight(text.rstrip("\n"), language)
     digits = len(str(first + len(rows))) if first else 0
@@ -170,7 +165,7 @@ def draw_code(
         head: list[Piece] = [(space, "body"), (" " + label, "faint/surface")]
         for index, pieces in enumerate(_hard_wrap(row, room)):
             lead = head if not index else [(space, "body"), (" " + " " * len(label), "faint/surface")]
-            shaded = [(piece, _on_background(key, "surface")) for piece, key in pieces]
+            shaded = [(piece, on_background(key, "surface")) for piece, key in pieces]
             lines.append(
                 StyledLine(
                     [*lead, *shaded],
@@ -184,15 +179,8 @@ def draw_code(
     return lines
 
 
-def _on_background(key: str, background: str) -> str:
-    if "/" in key:
-        return key
-    name, plus, flags = key.partition("+")
-    return f"{name}/{background}{plus}{flags}"
-
-
 def _hard_wrap(row: list[Piece], room: int) -> list[list[Piece]]:
-    """A row of code cut at `room` cells; its indentation stays its own."""
+    """Cut a row of code into rows of at most `room` cells."""
     text = "".join(piece[0] for piece in row)
     if "\t" in text:
         row = [(piece.replace("\t", "    "), key) for piece, key in row]
@@ -219,14 +207,14 @@ def _hard_wrap(row: list[Piece], room: int) -> list[list[Piece]]:
 
 
 def _join_prose_lines(lines: list[str]) -> str:
-    """Source lines as one flow: two spaces or a backslash at an end break the line, nothing else."""
+    """Join source lines; only two spaces or a backslash at the end of a line break it."""
     if len(lines) == 1:
         return lines[0].strip()
-    out: list[str] = []
+    texts: list[str] = []
     for line in lines:
         hard = line.endswith(("  ", "\\"))
-        out.append(line.rstrip().removesuffix("\\") + ("\n" if hard else " "))
-    return "".join(out).strip()
+        texts.append(line.rstrip().removesuffix("\\") + ("\n" if hard else " "))
+    return "".join(texts).strip()
 
 
 def _draw_prose(source: str, width: int, prefix: list[Piece], key: str) -> list[StyledLine]:
@@ -264,94 +252,88 @@ def _draw_bullet(part: MarkdownPart, width: int, space: str, key: str) -> list[S
     )
 
 
-_BARS = "▁▂▃▄▅▆▇█"
+def draw_table(source: Sequence[str], width: int, margin: int) -> list[StyledLine]:
+    """A Markdown table: the first line is the head, the second the alignment of the columns."""
+    head = _split_cells(source[0])
+    aligns = [_parse_align(cell) for cell in _split_cells(source[1])]
+    rows = [_split_cells(line) for line in source[2:]]
+    return draw_grid(head, rows, width, margin, aligns)
 
 
-def draw_block(block: Block, width: int, margin: int) -> list[StyledLine]:
-    """The lines of `block`, set in by `margin`."""
-    space = [(" " * margin, "body")]
-    match block:
-        case Text(text):
-            return layout_paragraph(text.rstrip("\n").expandtabs(4), width - 1, first=space, rest=space)
-        case Markdown(text):
-            return draw_markdown(text, width, margin)
-        case Code():
-            return _draw_code_block(block, width, margin)
-        case Diff():
-            return [diffs.diff_heading(block, width, margin), *diffs.diff_body(block, width, margin)]
-        case Table():
-            return _draw_table_block(block, width, margin)
-        case Tree():
-            return [StyledLine([*space, *pieces], indent=margin) for pieces in _tree_rows(block, "", "")]
-        case Image():
-            label = f"[picture: {block.alt or block.media_type}]"
-            return [StyledLine([*space, (label, "muted+i")], indent=margin)]
-        case Plot():
-            return _draw_plot(block, width, margin)
-        case _:
-            assert_never(block)
+def draw_grid(
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    width: int,
+    margin: int,
+    aligns: Sequence[ColumnAlign] = (),
+) -> list[StyledLine]:
+    """A table of `head` and `rows`; cells wrap where the terminal is too narrow, a short row is padded, a
+    long row cut."""
+    count = max(1, len(head))
+    table_rows = [[*row, *[""] * count][:count] for row in rows]
+    parsed = [[parse_inline(cell.replace("\\|", "|")) for cell in row] for row in table_rows]
+    top = [parse_inline(cell, "heading+b") for cell in head]
+    sizes = _column_widths([top, *parsed], max(count * 3, width - margin - 1 - 3 * (count - 1)))
+    setting = [aligns[column] if column < len(aligns) else "left" for column in range(count)]
+    space = " " * margin
+    lines = _grid_row(top, sizes, setting, space, "heading+b")
+    rule = "─┼─".join("─" * size for size in sizes)
+    lines.append(StyledLine([(space, "body"), (rule, "faint")], indent=margin))
+    for row in parsed:
+        lines += _grid_row(row, sizes, setting, space, "body")
+    return lines
 
 
-def draw_markdown(text: str, width: int, margin: int) -> list[StyledLine]:
-    """Whole Markdown at once."""
-    splitter = MarkdownSplitter()
-    splitter.feed(text)
-    splitter.close()
+def _split_cells(line: str) -> list[str]:
+    bare = line.strip().removeprefix("|")
+    if bare.endswith("|") and not bare.endswith("\\|"):
+        bare = bare[:-1]
+    return [cell.strip() for cell in _CELL_SEPARATOR.split(bare)]
+
+
+def _parse_align(cell: str) -> ColumnAlign:
+    if cell.startswith(":") and cell.endswith(":"):
+        return "centre"
+    return "right" if cell.endswith(":") else "left"
+
+
+def _column_widths(rows: Sequence[Sequence[tuple[str, list[Span]]]], room: int) -> list[int]:
+    """A width for each column: what it needs, or less for the widest columns where there is no room."""
+    columns = range(len(rows[0]))
+    needs = [max(1, *(cell_width(row[column][0]) for row in rows)) for column in columns]
+    while sum(needs) > room:
+        widest = max(columns, key=needs.__getitem__)
+        if needs[widest] <= 3:
+            break
+        second = max((needs[column] for column in columns if column != widest), default=3)
+        needs[widest] = max(3, min(needs[widest] - 1, max(second, needs[widest] - (sum(needs) - room))))
+    return needs
+
+
+def _grid_row(
+    cells: Sequence[tuple[str, list[Span]]],
+    sizes: Sequence[int],
+    aligns: Sequence[ColumnAlign],
+    space: str,
+    key: str,
+) -> list[StyledLine]:
+    wrapped = [wrap(text, size) for (text, _), size in zip(cells, sizes, strict=True)]
     lines: list[StyledLine] = []
-    for part in splitter.done:
-        if part.gap and lines:
-            lines.append(StyledLine([]))
-        lines += draw_part(part, width, margin)
+    for index in range(max(map(len, wrapped))):
+        pieces: list[Piece] = [(space, "body")]
+        for column, ((text, spans), size) in enumerate(zip(cells, sizes, strict=True)):
+            if column:
+                pieces.append((" │ ", "faint"))
+            start, end = wrapped[column][index] if index < len(wrapped[column]) else (0, 0)
+            pieces += _pad_cell(text, spans, start, end, size, aligns[column], key)
+        lines.append(StyledLine(pieces, indent=len(space)))
     return lines
 
 
-def _draw_code_block(block: Code, width: int, margin: int) -> list[StyledLine]:
-    language = block.language or detect_language(block.path)
-    first = block.line if block.path else 0
-    lines = draw_code(block.text, language, width, margin, first)
-    if block.path:
-        title = f"{block.path}:{block.line}" if block.line > 1 else block.path
-        lines.insert(0, StyledLine([(" " * margin, "body"), (title, "place")], indent=margin))
-    return lines
-
-
-def _draw_table_block(block: Table, width: int, margin: int) -> list[StyledLine]:
-    lines = (
-        [StyledLine([(" " * margin, "body"), (block.title, "heading+b")], indent=margin)]
-        if block.title
-        else []
-    )
-    escaped = [[_escape_markdown(cell) for cell in row] for row in block.rows]
-    return lines + draw_grid([_escape_markdown(cell) for cell in block.columns], escaped, width, margin)
-
-
-def _escape_markdown(cell: str) -> str:
-    """A cell of a table value is text: its signs are not Markdown."""
-    return "".join(f"\\{sign}" if sign in "\\`*_[]<>&~" else sign for sign in cell)
-
-
-def _tree_rows(tree: Tree, lead: str, below: str) -> list[list[tuple[str, str]]]:
-    rows = [[(lead, "faint"), (tree.label, "body")]]
-    for number, child in enumerate(tree.children):
-        last = number == len(tree.children) - 1
-        rows += _tree_rows(child, below + ("└ " if last else "├ "), below + ("  " if last else "│ "))
-    return rows
-
-
-def _draw_plot(plot: Plot, width: int, margin: int) -> list[StyledLine]:
-    """Each series as one line of bars, with its least and greatest value."""
-    lines = [StyledLine([(" " * margin, "body"), (plot.title, "heading+b")], indent=margin)]
-    names = max((len(name) for name, _ in plot.series), default=0)
-    room = max(8, min(60, width - margin - names - 24))
-    for name, points in plot.series:
-        values = [y for _, y in points]
-        if not values:
-            continue
-        low, high = min(values), max(values)
-        step = max(1, -(-len(values) // room))
-        shown = [max(values[at : at + step]) for at in range(0, len(values), step)]
-        scale = (high - low) or 1.0
-        bars = "".join(_BARS[round((value - low) / scale * 7)] for value in shown)
-        pieces = [(" " * margin + name.ljust(names) + " ", "muted"), (bars, "machine")]
-        lines.append(StyledLine([*pieces, (f" {low:g} to {high:g}", "muted")], indent=margin))
-    return lines
+def _pad_cell(
+    text: str, spans: list[Span], start: int, end: int, size: int, align: ColumnAlign, key: str
+) -> list[Piece]:
+    free = max(0, size - cell_width(text[start:end]))
+    before = {"left": 0, "right": free, "centre": free // 2}[align]
+    pieces = [piece for piece in slice_pieces(text, spans, start, end, key) if piece[0]]
+    return [(" " * before, key), *pieces, (" " * (free - before), key)]

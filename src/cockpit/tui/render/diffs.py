@@ -1,4 +1,6 @@
-"""Diffs: line numbers, signs, tinted lines, and the part of a line that really changed brighter."""
+"""Draws diffs: line numbers, signs, tinted lines, and within a line the part that changed in a brighter
+tint.
+"""
 
 from cockpit.protocol.content import Diff, Hunk
 from cockpit.tui.render.layout import Piece, StyledLine, cell_width, shorten_path, wrap
@@ -10,7 +12,7 @@ _SIGN_STYLES = {
 
 
 def diff_heading(diff: Diff, width: int, margin: int) -> StyledLine:
-    """The file's line: its path left, what changes right."""
+    """The heading of a file: its path at the left, the counts of changed lines at the right."""
     right: list[Piece] = [
         (f"+{diff.added}", "good"),
         (" ", "body"),
@@ -26,7 +28,7 @@ def diff_heading(diff: Diff, width: int, margin: int) -> StyledLine:
 
 
 def diff_body(diff: Diff, width: int, margin: int) -> list[StyledLine]:
-    """The hunks, with a mark between two of them."""
+    """The hunks, with a mark between them."""
     digits = len(
         str(max((max(h.old_start + h.old_lines, h.new_start + h.new_lines) for h in diff.hunks), default=1))
     )
@@ -91,18 +93,18 @@ def _emphasise_change(
 
 
 def _changed_parts(lines: tuple[str, ...]) -> dict[int, tuple[int, int]]:
-    """For lines that stand in for each other (as many removed as added, side by side): which
-    characters differ. Lines that share less than a third are told apart by their sign alone."""
-    found: dict[int, tuple[int, int]] = {}
+    """Which characters differ between lines that replace each other (as many removed as added, one after the
+    other). Lines that share less than a third are not compared."""
+    changed: dict[int, tuple[int, int]] = {}
     index = 0
     while index < len(lines):
         removed = _count_sign(lines, index, "-")
         added = _count_sign(lines, index + removed, "+")
         if removed and removed == added:
             for offset in range(removed):
-                _compare_pair(lines, index + offset, index + removed + offset, found)
+                _compare_pair(lines, index + offset, index + removed + offset, changed)
         index += max(1, removed + added)
-    return found
+    return changed
 
 
 def _count_sign(lines: tuple[str, ...], start: int, sign: str) -> int:
@@ -112,7 +114,7 @@ def _count_sign(lines: tuple[str, ...], start: int, sign: str) -> int:
     return length
 
 
-def _compare_pair(lines: tuple[str, ...], old: int, new: int, found: dict[int, tuple[int, int]]) -> None:
+def _compare_pair(lines: tuple[str, ...], old: int, new: int, changed: dict[int, tuple[int, int]]) -> None:
     before, after = lines[old][1:].replace("\t", "    "), lines[new][1:].replace("\t", "    ")
     shortest = min(len(before), len(after))
     start = 0
@@ -123,5 +125,5 @@ def _compare_pair(lines: tuple[str, ...], old: int, new: int, found: dict[int, t
         tail += 1
     if 3 * (start + tail) < max(len(before), len(after)) or before == after:
         return
-    found[old] = (start, len(before) - tail)
-    found[new] = (start, len(after) - tail)
+    changed[old] = (start, len(before) - tail)
+    changed[new] = (start, len(after) - tail)

@@ -1,8 +1,6 @@
-"""When a line is drawn, and the few figures that every drawing shares.
+"""Text to lines of a given width: what a laid-out line is, and wrapping that knows wide characters.
 
-Text to lines of a width: wrapping that knows wide characters, and what a laid-out line is.
-
-Pure; knows styles only by their key (`tui/palette`).
+Styles are known only by their key, which `themes.Palette` resolves.
 """
 
 from collections.abc import Sequence
@@ -17,7 +15,7 @@ SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What a running entry is drawn with: seconds since the epoch and the spinner's step."""
+    """The time of a frame, for what changes while it runs: seconds since the epoch and the spinner's step."""
 
     now: float = 0.0
     step: int = 2
@@ -31,7 +29,8 @@ _OPENING_SIGNS = frozenset("（「『【《〈“‘([{")
 
 
 class Span(NamedTuple):
-    """`key` for the characters `start` to `end`; spans of a text are sorted and do not overlap."""
+    """The style `key` of the characters `start` to `end`. The spans of a text are sorted and do not
+    overlap."""
 
     start: int
     end: int
@@ -39,9 +38,9 @@ class Span(NamedTuple):
 
 
 class StyledLine:
-    """One laid-out line. `fill` is the key of the cells after its text; `glue` is None, or what
-    joins it to the line before when it only goes on that one; `indent` is how many characters of
-    it are drawing, not text; `right` stands at the right edge where there is room."""
+    """One laid-out line. `fill` is the key of the cells after its text. `glue` is None for a line of its
+    own, or what joins a wrapped line to the line before. The first `indent` characters are drawing, not
+    text. `right` is shown at the right edge where there is room."""
 
     __slots__ = ("cache", "fill", "glue", "indent", "pieces", "right")
 
@@ -65,14 +64,29 @@ class StyledLine:
     def text(self) -> str:
         return "".join(piece[0] for piece in self.pieces)
 
+    def on(self, background: str) -> "StyledLine":
+        """The same line over another background than the terminal's."""
+        pieces = [(text, on_background(key, background)) for text, key in self.pieces]
+        right = [(text, on_background(key, background)) for text, key in self.right]
+        return StyledLine(pieces, on_background(self.fill, background), right=right)
+
+
+def on_background(key: str, background: str) -> str:
+    """A style key over `background`, unless it names a background of its own."""
+    if "/" in key:
+        return key.replace("/background", f"/{background}")
+    name, plus, flags = key.partition("+")
+    return f"{name}/{background}{plus}{flags}"
+
 
 def cell_width(text: str) -> int:
-    """Cells that `text` takes."""
+    """How many cells `text` takes."""
     return len(text) if text.isascii() else cell_len(text)
 
 
 def wrap(text: str, width: int) -> list[tuple[int, int]]:
-    """Where the lines of `text` begin and end. A newline always ends one; spaces at a break go."""
+    """Where the lines of `text` begin and end. A newline always ends a line; spaces at a break are
+    dropped."""
     width = max(1, width)
     if len(text) <= width and "\n" not in text and text.isascii():
         return [(0, len(text))]
@@ -129,8 +143,8 @@ def _wrap_wide(text: str, base: int, width: int, spans: list[tuple[int, int]]) -
 
 
 def _may_break(previous: str, previous_size: int, character: str, size: int) -> bool:
-    """Between two characters of which one is wide, unless a closing sign would start a line or an
-    opening one would end it (the rule of Chinese and Japanese typesetting)."""
+    """Whether a line may break between two characters: one of them is wide, and neither a closing sign would
+    start a line nor an opening sign end one (the rule of Chinese and Japanese typesetting)."""
     if size == 0 or character == " " or previous == " ":
         return False
     if size != 2 and previous_size != 2:
@@ -141,10 +155,10 @@ def _may_break(previous: str, previous_size: int, character: str, size: int) -> 
 def slice_pieces(
     text: str, spans: Sequence[Span], start: int, end: int, key: str, skip: int = 0
 ) -> list[Piece]:
-    """The pieces of `text[start:end]`: `key` where no span from number `skip` on says otherwise."""
+    """The pieces of `text[start:end]`, with `key` outside of the spans from number `skip` on."""
     if not spans:
         return [(text[start:end], key)]
-    found: list[Piece] = []
+    pieces: list[Piece] = []
     position = start
     for number in range(skip, len(spans)):
         span = spans[number]
@@ -153,14 +167,14 @@ def slice_pieces(
         if span.start >= end:
             break
         if span.start > position:
-            found.append((text[position : span.start], key))
+            pieces.append((text[position : span.start], key))
         position = max(position, span.start)
         stop = min(span.end, end)
-        found.append((text[position:stop], span.key))
+        pieces.append((text[position:stop], span.key))
         position = stop
     if position < end:
-        found.append((text[position:end], key))
-    return found
+        pieces.append((text[position:end], key))
+    return pieces
 
 
 def layout_paragraph(
@@ -173,7 +187,7 @@ def layout_paragraph(
     rest: Sequence[Piece] = (),
     fill: str = "body",
 ) -> list[StyledLine]:
-    """`text` wrapped behind a hanging prefix: `first` before its first line, `rest` before others."""
+    """Wrap `text` behind a hanging prefix: `first` before the first line, `rest` before the others."""
     room = width - sum(cell_width(piece[0]) for piece in first)
     indent_first = sum(len(piece[0]) for piece in first)
     indent_rest = sum(len(piece[0]) for piece in rest)
@@ -189,29 +203,30 @@ def layout_paragraph(
 
 
 def _find_glue(text: str, start: int) -> str | None:
-    """What stood where a line was broken: nothing (a new line), a space, or only the lack of room."""
+    """What joins the line at `start` to the one before: None after a newline, the space at the break, or
+    ""."""
     if start == 0 or text[start - 1] == "\n":
         return None
     return " " if text[start - 1] == " " else ""
 
 
 def shorten(text: str, width: int) -> str:
-    """`text` in at most `width` cells, with an ellipsis where something went."""
+    """Cut `text` to at most `width` cells, with an ellipsis at the end."""
     if cell_width(text) <= width:
         return text
     if width < 1:
         return ""
-    kept, used = 0, 1
+    count, used = 0, 1
     for character in text:
         used += get_character_cell_size(character)
         if used > width:
             break
-        kept += 1
-    return text[:kept] + "…"
+        count += 1
+    return text[:count] + "…"
 
 
 def shorten_path(path: str, width: int) -> str:
-    """`path` in at most `width` cells; what goes is its beginning."""
+    """Cut `path` to at most `width` cells, with an ellipsis at the beginning."""
     if cell_width(path) <= width:
         return path
     tail = path

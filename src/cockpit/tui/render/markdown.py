@@ -1,11 +1,8 @@
-"""Inline Markdown to text and spans: emphasis, code, links, addresses and `path:line` places.
+"""Parses Markdown: inline markup to text and spans in one pass, and blocks line by line as a source streams
+in.
 
-One pass, no tree. What does not close stays as it was written. Block structure is `markdown`'s.
-
-Block Markdown, line by line as it streams: what is finished never changes again.
-
-`Splitter.feed` takes pieces of source of any size; `done` grows by finished parts, `peek` gives the
-unfinished ones. So the cost of a frame is bounded by the open paragraph, not by the message.
+What the splitter has finished never changes again, so that the cost of a frame is bounded by the open
+paragraph and not by the message. Markup that is not closed stays as it was written.
 """
 
 import re
@@ -14,6 +11,15 @@ from typing import Literal
 
 from cockpit.tui.render.layout import Span
 
+PartKind = Literal["paragraph", "heading", "code", "bullet", "quote", "rule", "table"]
+
+_FENCE = re.compile(r"^(\s*)(`{3,}|~{3,})\s*([\w+#./-]*)")
+_HEADING = re.compile(r"^ {0,3}(#{1,6})(?:\s+(.*?))?(?:\s+#+)?\s*$")
+_RULE = re.compile(r"^ {0,3}([-*_])(?:\s*\1){2,}\s*$")
+_BULLET = re.compile(r"^(\s*)([-*+]|\d{1,9}[.)])(?:\s+(.*)|\s*)$")
+_QUOTE = re.compile(r"^ {0,3}>\s?(.*)$")
+_DELIMITER = re.compile(r"^\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$")
+_MAX_CODE_LINES = 60
 _INLINE_SIGNS = ("*", "_", "`", "[", "<", "\\", "&", "~~", "://", ":")
 
 _INLINE_TOKEN = re.compile(
@@ -34,7 +40,7 @@ _FLAG = {1: "i", 2: "b", 3: "bi"}
 
 
 class _EmphasisRun:
-    """A run of `*`, `_` or `~~` that may open or close emphasis; `at` is its piece."""
+    """A run of `*`, `_` or `~~` that may open or close emphasis; `at` is the number of its piece."""
 
     __slots__ = ("at", "sign")
 
@@ -44,7 +50,7 @@ class _EmphasisRun:
 
 
 def parse_inline(source: str, key: str = "body") -> tuple[str, list[Span]]:
-    """The text that `source` shows, and the spans of it whose style is not `key`."""
+    """The text that `source` shows, and its spans with another style than `key`."""
     if not any(sign in source for sign in _INLINE_SIGNS):
         return source, []
     texts: list[str] = []
@@ -73,7 +79,7 @@ def parse_inline(source: str, key: str = "body") -> tuple[str, list[Span]]:
 
 
 def _token_text(match: re.Match[str]) -> list[tuple[str, str]]:
-    """What a token other than emphasis shows: texts with the name of their style."""
+    """The texts that a token other than emphasis shows, with their styles."""
     if match["escape"]:
         return [(match["escape"][1], "")]
     if match["code"] is not None:
@@ -101,7 +107,7 @@ def _emphasise(
     flags: list[str],
     open_runs: list[_EmphasisRun],
 ) -> None:
-    """Close the nearest equal run, or remember this one as a possible opening; see CommonMark 6.2."""
+    """Close the nearest equal run, or store this one as a possible opening (CommonMark 6.2)."""
     sign = match["run"]
     before = source[match.start() - 1] if match.start() else " "
     after = source[match.end()] if match.end() < len(source) else " "
@@ -145,21 +151,10 @@ def _style_key(kind: str, flag: str) -> str:
     return f"{kind}{letters}" if "+" in kind else f"{kind}+{letters}"
 
 
-PartKind = Literal["paragraph", "heading", "code", "bullet", "quote", "rule", "table"]
-
-_FENCE = re.compile(r"^(\s*)(`{3,}|~{3,})\s*([\w+#./-]*)")
-_HEADING = re.compile(r"^ {0,3}(#{1,6})(?:\s+(.*?))?(?:\s+#+)?\s*$")
-_RULE = re.compile(r"^ {0,3}([-*_])(?:\s*\1){2,}\s*$")
-_BULLET = re.compile(r"^(\s*)([-*+]|\d{1,9}[.)])(?:\s+(.*)|\s*)$")
-_QUOTE = re.compile(r"^ {0,3}>\s?(.*)$")
-_DELIMITER = re.compile(r"^\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$")
-_MAX_CODE_LINES = 60
-
-
 @dataclass(slots=True)
 class MarkdownPart:
-    """A block of Markdown. `level` is a heading's level; `indent` the columns of a list's nesting;
-    `gap` says that a blank line stands before it; `lines` is its source without its signs."""
+    """A block of Markdown. `lines` is its source without markers, `level` the level of a heading, `indent`
+    the columns of list nesting; `gap`: a blank line precedes it."""
 
     kind: PartKind
     lines: list[str] = field(default_factory=list)
@@ -180,7 +175,7 @@ class MarkdownPart:
 
 
 class MarkdownSplitter:
-    """The parts of a growing source."""
+    """Splits a growing source into parts: `done` has the finished ones, `peek` returns the unfinished."""
 
     __slots__ = ("_blank", "_fence", "_list", "_open", "_tail", "done")
 
@@ -188,7 +183,7 @@ class MarkdownSplitter:
         self.done: list[MarkdownPart] = []
         self._tail = ""
         self._open: MarkdownPart | None = None
-        self._fence = ("", 0)  # the sign that closes the open fence, and its indentation
+        self._fence = ("", 0)  # the marker that closes the open fence, and its indentation
         self._blank = True
         self._list: list[int] = []  # columns of the markers of the open lists, outermost first
 
@@ -200,14 +195,14 @@ class MarkdownSplitter:
             self._line(line)
 
     def close(self) -> None:
-        """The source ends here."""
+        """Finish the last part: the source ends here."""
         if self._tail:
             self._line(self._tail)
             self._tail = ""
         self._finish()
 
     def peek(self) -> list[MarkdownPart]:
-        """What is unfinished, as it would be drawn now. Changes nothing."""
+        """The unfinished parts, as they would be drawn now. Changes nothing."""
         if not self._tail or _is_partial_marker(self._tail, self._fence[0]):
             return [self._open.copy()] if self._open else []
         shadow = MarkdownSplitter()
@@ -259,7 +254,7 @@ class MarkdownSplitter:
         self._open.lines.append(line[min(indent, spaces) :])
 
     def _continue_code(self) -> None:
-        """Long code is many parts, cut at blank lines, so that each is coloured only once."""
+        """Start another part: long code is cut at blank lines, so that each part is highlighted only once."""
         part, fence = self._open, self._fence
         assert part is not None
         self._finish()
@@ -267,7 +262,7 @@ class MarkdownSplitter:
         self._fence = fence
 
     def _block(self, line: str) -> bool:
-        """Whether `line` is a block by its first signs; then it was taken."""
+        """Take `line` where its first characters make it a block. Returns whether they do."""
         if heading := _HEADING.match(line):
             self._list.clear()
             self._start(MarkdownPart("heading", [heading[2] or ""], level=len(heading[1])))
@@ -292,7 +287,7 @@ class MarkdownSplitter:
         return False
 
     def _underlines(self, line: str) -> bool:
-        """A line that makes the paragraph above it a heading, or a table's head."""
+        """Whether the line makes the paragraph above it a heading or the head of a table."""
         part = self._open
         if part is None or part.kind != "paragraph":
             return False
@@ -323,8 +318,8 @@ class MarkdownSplitter:
         return True
 
     def _nesting(self, column: int) -> int:
-        """The columns at which something indented by `column` is drawn."""
-        return 2 * sum(1 for one in self._list if one < column)
+        """The column at which something indented by `column` is drawn."""
+        return 2 * sum(marker < column for marker in self._list)
 
     def _text(self, line: str) -> None:
         part = self._open
@@ -343,12 +338,12 @@ class MarkdownSplitter:
         if indent >= 4 and not self._list:
             self._start(MarkdownPart("code", [line[4:]]))
             return
-        kept = line.strip() + ("  " if line.endswith("  ") else "")
-        self._start(MarkdownPart("paragraph", [kept], indent=self._nesting(indent)))
+        text = line.strip() + ("  " if line.endswith("  ") else "")
+        self._start(MarkdownPart("paragraph", [text], indent=self._nesting(indent)))
 
 
 def _is_partial_marker(tail: str, fence: str) -> bool:
-    """Whether `tail` may yet become a sign (a fence, a rule, a heading) and is not worth drawing."""
+    """Whether `tail` may become a marker (a fence, a rule, a heading) and should not be drawn yet."""
     bare = tail.strip()
     if fence:
         return bool(bare) and not bare.strip(fence[0])

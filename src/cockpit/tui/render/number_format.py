@@ -1,4 +1,4 @@
-"""Numbers as a person reads them in a narrow place."""
+"""Numbers, prices, durations and ages as short text."""
 
 
 def format_tokens(count: int) -> str:
@@ -11,7 +11,7 @@ def format_tokens(count: int) -> str:
 
 
 def format_cost(dollars: float | None) -> str:
-    """`$0.04`; an unknown price is said, never guessed."""
+    """`$0.04`; an unknown price is marked as such."""
     if dollars is None:
         return "cost ?"
     if 0 < dollars < 0.01:

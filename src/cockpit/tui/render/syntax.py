@@ -1,5 +1,6 @@
-"""Source code to coloured lines. Pygments is imported when the first code is drawn, a lexer when its
-language is first met; a long or unknown text stays plain rather than slow."""
+"""Highlights source code. Pygments is imported when the first code is drawn, a lexer when its language is
+first used; a text that is too long, or of an unknown language, stays plain.
+"""
 
 from collections.abc import Iterable
 from functools import cache
@@ -9,7 +10,7 @@ from typing import Protocol
 from cockpit.tui.render.layout import Piece
 
 _MAX_CHARACTERS = 60_000
-_TOKEN_STYLES = (  # prefix of a Pygments token's name, style key; the first that fits
+_TOKEN_STYLES = (  # prefix of a Pygments token's name, style key; the first match counts
     ("Token.Comment", "muted+i"),
     ("Token.Literal.String.Doc", "muted+i"),
     ("Token.Literal.String", "string"),
@@ -48,7 +49,7 @@ _LANGUAGES_BY_SUFFIX = {
 
 
 def detect_language(path: str) -> str:
-    """The language of a file by its name, or empty."""
+    """The language of a file, from its name; empty where it is unknown."""
     name = path.rsplit("/", 1)[-1].lower()
     if name in ("makefile", "dockerfile"):
         return {"makefile": "make", "dockerfile": "docker"}[name]
@@ -56,7 +57,7 @@ def detect_language(path: str) -> str:
 
 
 def highlight(text: str, language: str, plain: str = "body") -> list[list[Piece]]:
-    """The lines of `text` as pieces; `plain` is the key of what has no colour of its own."""
+    """The lines of `text` as styled pieces; `plain` is the key of text without a colour of its own."""
     lexer = _find_lexer(_LANGUAGE_ALIASES.get(language.lower(), language.lower())) if language else None
     if lexer is None or len(text) > _MAX_CHARACTERS:
         return [[(line, plain)] for line in text.split("\n")]
@@ -68,8 +69,7 @@ def highlight(text: str, language: str, plain: str = "body") -> list[list[Piece]
             lines[-1].append((first, key))
         for other in others:
             lines.append([(other, key)] if other else [])
-    wanted = text.count("\n") + 1
-    del lines[wanted:]
+    del lines[text.count("\n") + 1 :]
     return [line or [("", plain)] for line in lines]
 
 
@@ -86,13 +86,13 @@ class _PygmentsLexer(Protocol):
 def _find_lexer(language: str) -> _PygmentsLexer | None:
     lexers = import_module("pygments.lexers")
     try:
-        found: _PygmentsLexer = lexers.get_lexer_by_name(language, stripnl=False, ensurenl=False)
+        lexer: _PygmentsLexer = lexers.get_lexer_by_name(language, stripnl=False, ensurenl=False)
     except ValueError:  # pygments.util.ClassNotFound
         return None
-    return found
+    return lexer
 
 
 def preload_lexers() -> None:
-    """Import what the first code block will need; called in a thread after the first paint."""
+    """Import what the first code block needs; called in a thread after the first paint."""
     for language in ("python", "bash", "json"):
         highlight("x", language)

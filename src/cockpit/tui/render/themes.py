@@ -1,10 +1,8 @@
-"""Style keys to Rich styles, from the colours of the theme in force.
+"""Themes, from cockpit's own files, the user's files and plugins; and the palette of the current theme.
 
-A key is `FOREGROUND[/BACKGROUND][+FLAGS]`: `body`, `muted+i`, `success/added+b`. Flags are b(old), i(talic),
-u(nderline), s(trike), d(im), r(everse). A name that the theme lacks is mixed from those it has.
-
-Theme files: ours, packaged, and a person's own; and the themes of plugins. A broken one is named and
-skipped.
+The palette resolves style keys to Rich styles. A key is `FOREGROUND[/BACKGROUND][+FLAGS]`: `body`, `muted+i`,
+`success/added+b`. Flags are b(old), i(talic), u(nderline), s(trike), d(im), r(everse). A colour that the
+theme lacks is mixed from those it has. A broken theme is reported and skipped.
 """
 
 import tomllib
@@ -59,7 +57,7 @@ _UNDERLINED = frozenset({"link", "place"})
 
 
 class Palette(dict[str, Style]):
-    """Styles by key, made when first asked for. `background` is what lies under a key without one."""
+    """Styles by key, made on first use. `background` is for keys that name none."""
 
     def __init__(self, colours: Mapping[str, str], background: str = "background") -> None:
         super().__init__()
@@ -82,12 +80,8 @@ class Palette(dict[str, Style]):
         self[key] = style
         return style
 
-    def on(self, background: str) -> "Palette":
-        """The same colours over another background."""
-        return Palette(self._colours, background)
-
     def colour(self, name: str) -> Color:
-        """A colour by name: the theme's own, or one made of the theme's."""
+        """A colour by name: the theme's own, or one derived from the theme."""
         if value := self._colours.get(name):
             return Color.parse(value)
         if same := _ALIASES.get(name):
@@ -99,7 +93,7 @@ class Palette(dict[str, Style]):
 
 
 def theme_colours(theme: Theme) -> dict[str, str]:
-    """Every colour that `theme` states, by name."""
+    """Every colour of `theme`, by name."""
     stated = {
         name: getattr(theme, name)
         for name in (
@@ -116,16 +110,16 @@ def theme_colours(theme: Theme) -> dict[str, str]:
             "error",
         )
     }
-    found = {name: value for name, value in stated.items() if value}
+    colours = {name: value for name, value in stated.items() if value}
     if theme.ansi:
-        found = {**_ANSI_COLOURS, **found}
-    found.setdefault("foreground", "#e0e0e0" if theme.dark else "#202020")
-    found.setdefault("background", "#121212" if theme.dark else "#f4f4f4")
+        colours = {**_ANSI_COLOURS, **colours}
+    colours.setdefault("foreground", "#e0e0e0" if theme.dark else "#202020")
+    colours.setdefault("background", "#121212" if theme.dark else "#f4f4f4")
     for name, other in (("secondary", "primary"), ("accent", "primary"), ("success", "secondary")):
-        found.setdefault(name, found[other])
-    found.setdefault("warning", found["accent"])
-    found.setdefault("error", "#d05050")
-    return {**found, **{name: str(value) for name, value in theme.variables.items()}}
+        colours.setdefault(name, colours[other])
+    colours.setdefault("warning", colours["accent"])
+    colours.setdefault("error", "#d05050")
+    return {**colours, **{name: str(value) for name, value in theme.variables.items()}}
 
 
 DEFAULT_THEME = "cockpit-night"
@@ -133,7 +127,7 @@ _THEME_FIELDS = frozenset(field.name for field in fields(Theme))
 
 
 def packaged_folder() -> Path:
-    """The folder of our themes: in the wheel `cockpit/themes`, in a checkout `themes` at its top."""
+    """The folder of cockpit's own themes: `cockpit/themes` in a wheel, `themes` at the top of a checkout."""
     package = Path(cockpit.__file__).parent
     inside = package / "themes"
     return inside if inside.is_dir() else package.parent.parent / "themes"
@@ -145,7 +139,7 @@ def default_theme() -> Theme:
 
 
 def load_theme(path: Path) -> Theme:
-    """The theme in `path`. Raises ValueError, saying what is wrong with the file."""
+    """Load the theme in `path`. Raises ValueError, saying what is wrong with the file."""
     try:
         table = tomllib.loads(path.read_text("utf-8"))
     except OSError as error:
@@ -159,13 +153,13 @@ def load_theme(path: Path) -> Theme:
 
 
 def plugin_themes(rows: "Sequence[ListingRow]") -> tuple[list[Theme], list[str]]:
-    """The themes of plugins, from what `Listing("themes")` told, and what is wrong with the others. What
-    Textual's theme has no field for is one of cockpit's own colours."""
+    """The themes of plugins, from the reply to `Listing("themes")`, and what is wrong with the others. A
+    value that Textual's theme has no field for is one of cockpit's own colours."""
     themes: list[Theme] = []
     problems: list[str] = []
     for row in rows:
-        top = {key: one for key, one in row.values.items() if key in _THEME_FIELDS and key != "variables"}
-        own = {key: one for key, one in row.values.items() if key not in _THEME_FIELDS}
+        top = {key: value for key, value in row.values.items() if key in _THEME_FIELDS and key != "variables"}
+        own = {key: value for key, value in row.values.items() if key not in _THEME_FIELDS}
         try:
             themes.append(_build_theme(row.name, {**top, "name": row.name, "variables": own}))
         except (ValueError, TypeError) as error:
@@ -174,7 +168,7 @@ def plugin_themes(rows: "Sequence[ListingRow]") -> tuple[list[Theme], list[str]]
 
 
 def _build_theme(file: str, table: dict[str, Any]) -> Theme:
-    """The theme of a table. Raises ValueError, saying what is wrong with it."""
+    """Build a theme from a table. Raises ValueError, saying what is wrong with it."""
     if "primary" not in table:
         raise ValueError(f'theme {file} lacks `primary`; add a line like primary = "#f2b45a"')
     _check_colours(file, table)
@@ -182,7 +176,7 @@ def _build_theme(file: str, table: dict[str, Any]) -> Theme:
 
 
 def find_themes() -> tuple[list[Theme], list[str]]:
-    """Every theme that can be used, and what is wrong with the others."""
+    """Every theme of a file that can be used, and what is wrong with the others."""
     themes: list[Theme] = []
     problems: list[str] = []
     for folder in (packaged_folder(), paths.config() / "themes"):
@@ -204,6 +198,6 @@ def _check_colours(file: str, table: dict[str, object]) -> None:
             try:
                 Color.parse(value)
             except ColorParseError as error:
-                raise ValueError(f"theme {file}: {name} = {value!r} is no colour") from error
+                raise ValueError(f"theme {file}: {name} = {value!r} is not a colour") from error
         elif name in ("primary", "background", "foreground") and not isinstance(value, str):
             raise ValueError(f"theme {file}: {name} must be a colour in quotes")

@@ -1,4 +1,4 @@
-"""The first thing a person sees: where they are, with what, and three things to try."""
+"""The welcome: the first entry of the Trace, with the folder, the model and three prompts to try."""
 
 from collections.abc import Mapping, Sequence
 
@@ -17,7 +17,7 @@ def welcome_lines(
     tries: Sequence[str] = (),
     note: str = "",
 ) -> list[StyledLine]:
-    """The lines of the block; what is not known yet has its place kept."""
+    """The lines of the welcome; facts that are not known yet are shown as an ellipsis."""
     room = max(20, width - 6)
     lines: list[list[Piece]] = [
         [],

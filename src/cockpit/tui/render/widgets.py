@@ -1,58 +1,56 @@
-"""Laid-out lines to Textual strips: style keys to styles, right edges, selection and search marks.
+"""What the cockpit's widgets share with Textual: strips made of laid-out lines, painting without waiting for
+Textual's clock, and the part of the app that widgets, screens and actions know.
 
-Painting at once what changed, rather than with the next beat of Textual's clock.
-
-A widget's refresh goes to its screen as a message, and the screen paints 60 times a second; while an
-answer streams, a typed letter waits up to 33 ms for both, though it could be seen after 2. This does
-what they would do, in one step, so nothing is painted twice. A change of layout goes the usual way.
-
-The height of a scroll view, changed without a layout of the whole screen.
-
-Textual lays out everything when `virtual_size` changes, which for a growing text is every frame; but
-the place of no widget depends on how much there is to scroll (tests/tui/test_speed.py).
-
-Messages that more than one region posts.
+A refresh of a widget goes to its screen as a message, and the screen paints 60 times a second; while an
+answer streams, a typed letter would wait up to 33 ms for both, though it could be on screen after 2.
 """
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Literal
+from pathlib import Path
+from typing import Literal, NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style
+from textual.app import App
 from textual.geometry import Size
 from textual.message import Message
+from textual.notifications import SeverityLevel
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
 
-from cockpit.tui.clean import clean
+from cockpit.protocol.safe_text import clean
+from cockpit.tui.render import themes
 from cockpit.tui.render.layout import StyledLine, cell_width
-from cockpit.tui.render.themes import Palette
+from cockpit.tui.render.themes import Palette, theme_colours
+
+WIDE_CELLS = 100
+"""Width of the terminal from which Trace and Work stand beside each other."""
 
 StripMark = tuple[int, int, str]
-"""Characters `start` to `end` (-1: to the end of the text, -2: of the row) over the background named."""
+"""Characters `start` to `end` (-1: the end of the text, -2: the end of the row) and their background."""
 
 
 def to_strip(line: StyledLine, width: int, palette: Palette, marks: Sequence[StripMark] = ()) -> Strip:
-    """`line` in exactly `width` cells."""
+    """Render `line` in exactly `width` cells."""
     if not marks:
         cache = line.cache
         if isinstance(cache, tuple) and cache[0] is palette and cache[1] == width:
             strip: Strip = cache[2]
             return strip
     whole_row = any(end == -2 for _, end, _ in marks)
-    # The last gate: whatever was laid out, nothing in it acts on the terminal.
+    # The last gate: no text, wherever it came from, may act on the terminal.
     segments = [Segment(clean(text), palette[key]) for text, key in line.pieces if text]
     if marks and not whole_row:
         segments = _apply_marks(segments, marks, palette)
     used = sum(cell_width(segment.text) for segment in segments)
     fill = palette[line.fill]
     right = [Segment(clean(text), palette[key]) for text, key in line.right]
-    taken = sum(cell_width(segment.text) for segment in right)
+    right_width = sum(cell_width(segment.text) for segment in right)
     free = width - used
-    if right and free > taken:
-        segments += [Segment(" " * (free - taken), fill), *right]
+    if right and free > right_width:
+        segments += [Segment(" " * (free - right_width), fill), *right]
         free = 0
     if free > 0:
         segments.append(Segment(" " * free, fill))
@@ -67,7 +65,7 @@ def to_strip(line: StyledLine, width: int, palette: Palette, marks: Sequence[Str
 
 
 def _apply_marks(segments: list[Segment], marks: Sequence[StripMark], palette: Palette) -> list[Segment]:
-    """Segments with the background of `marks` under the characters they name."""
+    """Put the background of each mark behind the characters it names."""
     cuts = sorted({cut for start, end, _ in marks for cut in (start, end) if cut >= 0})
     out: list[Segment] = []
     position = 0
@@ -85,7 +83,8 @@ def _apply_marks(segments: list[Segment], marks: Sequence[StripMark], palette: P
 
 
 def paint_now(*widgets: Widget) -> None:
-    """Bring what is dirty in `widgets` (of one screen) to the terminal."""
+    """Bring what has changed in `widgets` (of one screen) to the terminal now. A change of layout waits as
+    usual."""
     if not widgets or not widgets[0].is_attached or not widgets[0].app.is_running:
         return
     screen = widgets[0].screen
@@ -98,7 +97,11 @@ def paint_now(*widgets: Widget) -> None:
 
 
 def set_scroll_height(view: ScrollView, height: int) -> None:
-    """`view` has `height` rows from now on; its scroll bar says so."""
+    """Give `view` a height of `height` rows without a layout of the whole screen.
+
+    Textual lays out everything when `virtual_size` changes, which for a growing text is every frame; but no
+    widget's position depends on how much there is to scroll (tests/tui/test_speed.py).
+    """
     size = Size(view.size.width, max(height, view.size.height))
     if size != view.virtual_size:
         view.set_reactive(Widget.virtual_size, size)
@@ -106,10 +109,60 @@ def set_scroll_height(view: ScrollView, height: int) -> None:
 
 
 class UnclaimedKey(Message):
-    """A key in Trace or Work that is not theirs: an answer, a search, or the start of a prompt."""
+    """A key in the Trace or Work that these do not use: an answer, a search, or the start of a prompt."""
 
-    def __init__(self, place: Literal["trace", "work"], key: str, character: str) -> None:
+    def __init__(self, region: Literal["trace", "work"], key: str, character: str) -> None:
         super().__init__()
-        self.place = place
+        self.region = region
         self.key = key
         self.character = character
+
+
+class StartOptions(NamedTuple):
+    """How the cockpit starts. `still`: no animation, blinking or clock, for pictures and for users who
+    want it. An empty `theme` means the one chosen last. `real`: it runs on a real terminal. `quiet`:
+    seconds in which an approval that has just appeared takes no key."""
+
+    resume: str | None = None
+    theme: str = ""
+    still: bool = False
+    prompt: str = ""
+    real: bool = False
+    quiet: float = 0.4
+
+
+class ThemedApp(App[int]):
+    """The part of the app that widgets, screens and actions know: its folder, options, palette and
+    notices."""
+
+    def __init__(self, root: str, options: StartOptions) -> None:
+        self.root = root
+        self.options = options
+        super().__init__()
+        self.register_theme(themes.default_theme())
+        self.set_reactive(App.theme, themes.DEFAULT_THEME)  # nothing is styled yet that would have to change
+        self.stylesheet.set_variables(self.get_css_variables())
+        self.palette = Palette(theme_colours(self.current_theme))
+
+    @property
+    def project(self) -> str:
+        """The name of the folder."""
+        return Path(self.root).name or self.root
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether Trace and Work share the width by turns."""
+        return self.size.width < WIDE_CELLS
+
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = False,
+    ) -> None:
+        """Show a notice. Its text is cleaned and, by default, no markup: it may contain names from
+        outside."""
+        super().notify(clean(message), title=clean(title), severity=severity, timeout=timeout, markup=markup)

@@ -1,15 +1,9 @@
-"""What the screens share: the shape of a sheet over the cockpit, and a scroll of laid-out lines.
-
-One line asked of a person: a new name.
-
-A question with a key for each answer.
-
-Searching the Trace: what is typed is marked at once, Enter goes to the nearest place above.
+"""The sheet that screens are laid out on, a scroll view of laid-out lines, and the small dialogs: a line or a
+text to edit, a question with a key for each answer, a search, waiting for an answer of the core.
 """
 
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from textual import events
 from textual.app import ComposeResult
@@ -18,36 +12,52 @@ from textual.geometry import Size
 from textual.screen import ModalScreen
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
-from textual.widgets import Input
+from textual.widgets import Input, TextArea
 
-from cockpit.tui.render.layout import Piece, StyledLine, cell_width, layout_paragraph
+from cockpit.protocol.messages import Json
+from cockpit.tui.render.layout import Piece, StyledLine, cell_width, layout_paragraph, shorten_path
 from cockpit.tui.render.themes import Palette
 from cockpit.tui.render.widgets import to_strip
+from cockpit.tui.session_link import SessionLink
+from cockpit.tui.state.screen_state import FrontendRequest
 
-if TYPE_CHECKING:
-    from cockpit.tui.controller import SessionController
-
-
+WAIT_SECONDS = 30.0
 SHEET_CSS = """
     align: center middle; background: $background 55%;
     & > #sheet { width: 84; max-width: 94%; height: auto; max-height: 86%; background: $surface; padding: 1 2;
         border-left: outer $primary; }
+"""
+INPUT_CSS = """
+    & Input { border: none; background: $panel; height: 1; padding: 0 1; margin: 1 0; }
+    & Input:focus { border: none; }
 """
 _SHEET_PERCENT = 86  # of the screen's height, as above
 _SHEET_PADDING = 2  # the sheet's own empty lines
 
 
 def list_height(height: int, others: int, most: int) -> int:
-    """Lines a list on a sheet may have on a screen of `height`, beside `others` of the sheet: what is more
-    would push the sheet's last lines out of sight."""
+    """How many lines a list may have on a sheet beside `others`, on a screen of `height`: more would push the
+    last lines of the sheet off the screen."""
     return max(1, min(most, height * _SHEET_PERCENT // 100 - _SHEET_PADDING - others))
 
 
+def sheet_line(text: str, key: str = "body") -> StyledLine:
+    """A line on a sheet's background."""
+    return StyledLine([(text, key)]).on("surface")
+
+
+def title_line(title: str, right: str | None = None) -> StyledLine:
+    """The heading of a sheet."""
+    return StyledLine([(title, "heading+b")], right=[(right, "muted")] if right is not None else ()).on(
+        "surface"
+    )
+
+
 def fit_keys(keys: Sequence[str], width: int) -> str:
-    """As many of the keys' words as one line holds; the first ones matter most."""
+    """As many key hints as fit into one line; the first ones matter most."""
     text = ""
-    for one in keys:
-        longer = f"{text}   {one}" if text else one
+    for key in keys:
+        longer = f"{text}   {key}" if text else key
         if text and cell_width(longer) > width:
             break
         text = longer
@@ -55,19 +65,19 @@ def fit_keys(keys: Sequence[str], width: int) -> str:
 
 
 class LinesView(ScrollView, can_focus=True):
-    """Lines made by `lay(width)`, made anew when the width changes."""
+    """Lines made by `lay_out(width)`, again when the width changes."""
 
     DEFAULT_CSS = """
-    Lines { background: $surface; height: auto; max-height: 100%; overflow-x: hidden; scrollbar-size: 1 1;
+    LinesView { background: $surface; height: auto; max-height: 100%; overflow-x: hidden; scrollbar-size: 1 1;
         scrollbar-background: $surface; scrollbar-background-hover: $surface;
         scrollbar-background-active: $surface; }
     """
 
     def __init__(
-        self, lay: Callable[[int], Sequence[StyledLine]], palette: Palette, *, id: str | None = None
+        self, lay_out: Callable[[int], Sequence[StyledLine]], palette: Palette, *, id: str | None = None
     ) -> None:
         super().__init__(id=id)
-        self.lay = lay
+        self.lay_out = lay_out
         self.palette = palette
         self.lines: Sequence[StyledLine] = ()
         self._width = 0
@@ -75,20 +85,20 @@ class LinesView(ScrollView, can_focus=True):
     def _make(self, width: int) -> None:
         if width > 0 and width != self._width:
             self._width = width
-            self.lines = self.lay(width)
+            self.lines = self.lay_out(width)
             self.virtual_size = Size(width, len(self.lines))
 
     def on_resize(self) -> None:
         self._make(self.size.width)
 
-    def anew(self) -> None:
-        """What `lay` tells is different now."""
+    def update(self) -> None:
+        """Lay the lines out again, because what they show has changed."""
         width, self._width, before = self._width, 0, len(self.lines)
         self._make(width)
         self.refresh(layout=len(self.lines) != before)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        return len(self.lay(max(10, width)))
+        return len(self.lay_out(max(10, width)))
 
     def render_line(self, y: int) -> Strip:
         row = y + self.scroll_offset.y
@@ -96,36 +106,10 @@ class LinesView(ScrollView, can_focus=True):
         return to_strip(line, self.size.width, self.palette)
 
 
-def shade_lines(lines: Sequence[StyledLine]) -> list[StyledLine]:
-    """Lines drawn for the Trace, on a sheet's shade."""
-
-    def on(key: str) -> str:
-        if "/" in key:
-            return key.replace("/background", "/surface")
-        name, plus, flags = key.partition("+")
-        return f"{name}/surface{plus}{flags}"
-
-    return [
-        StyledLine(
-            [(text, on(key)) for text, key in line.pieces],
-            on(line.fill),
-            right=[(text, on(key)) for text, key in line.right],
-        )
-        for line in lines
-    ]
-
-
 class TextDialog(ModalScreen[str | None]):
-    """Gives what was typed, None when it was left."""
+    """Asks for one line. Returns it, or None for Esc."""
 
-    CSS = (
-        "Ask {"
-        + SHEET_CSS
-        + """}
-    Ask Input { border: none; background: $panel; height: 1; padding: 0 1; margin: 1 0; }
-    Ask Input:focus { border: none; }
-    """
-    )
+    CSS = f"TextDialog {{ {SHEET_CSS} {INPUT_CSS} }}"
 
     def __init__(self, palette: Palette, title: str, detail: str, text: str, foot: str) -> None:
         super().__init__()
@@ -134,20 +118,12 @@ class TextDialog(ModalScreen[str | None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="sheet"):
-            yield LinesView(lambda width: [self._head()], self._palette)
+            yield LinesView(lambda width: [title_line(self._heading, f"{self._detail} ")], self._palette)
             yield Input(self._text)
-            yield LinesView(
-                lambda width: [StyledLine([(self._foot, "faint/surface")], "body/surface")], self._palette
-            )
-
-    def _head(self) -> StyledLine:
-        right = [(f"{self._detail} ", "muted/surface")]
-        return StyledLine([(self._heading, "heading/surface+b")], "body/surface", right=right)
+            yield LinesView(lambda width: [sheet_line(self._foot, "faint")], self._palette)
 
     def on_mount(self) -> None:
-        field = self.query_one(Input)
-        field.cursor_blink = False
-        field.focus()
+        focus_input(self.query_one(Input))
 
     def on_key(self, event: events.Key) -> None:
         if event.key == "escape":
@@ -159,12 +135,81 @@ class TextDialog(ModalScreen[str | None]):
         self.dismiss(event.value.strip())
 
 
-class ConfirmDialog(ModalScreen[str]):
-    """Gives the key that was pressed, or an empty string for Esc. A screen that opens by itself takes no
-    answer while hands are on the keys: for `quiet` seconds, and as long again after each key in them; what
-    is typed then goes to `early`."""
+def focus_input(field: Input) -> None:
+    """Focus a field; its cursor does not blink, which would wake the program twice a second."""
+    field.cursor_blink = False
+    field.focus()
 
-    CSS = "Confirm {" + SHEET_CSS + "} Confirm > #sheet { width: 72; }"
+
+class TextEditDialog(ModalScreen[str]):
+    """Edits several lines. Returns the text as it was left with Esc. With an `original`, the text is code:
+    Ctrl+R restores the original and Tab indents."""
+
+    CSS = f"""TextEditDialog {{ {SHEET_CSS}
+        & > #sheet {{ width: 94%; max-width: 120; }}
+        & TextArea {{ border: none; background: $panel; height: auto; max-height: 24; min-height: 3;
+            padding: 0 1; margin: 1 0; }}
+        & TextArea:focus {{ border: none; }}
+        &.-document > #sheet {{ max-width: 110; height: 92%; max-height: 92%; border-left: outer $accent; }}
+        &.-document TextArea {{ height: 1fr; max-height: 100%; min-height: 6; padding: 0; }}
+    }}"""
+
+    def __init__(
+        self,
+        palette: Palette,
+        title: str,
+        text: str,
+        foot: str,
+        *,
+        path: str = "",
+        detail: str = "",
+        original: str | None = None,
+    ) -> None:
+        super().__init__(classes="" if original is not None else "-document")
+        self._palette, self._heading, self._text, self._foot = palette, title, text, foot
+        self._path, self._detail, self._original = path, detail, original
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="sheet"):
+            yield LinesView(lambda width: [self._head(width)], self._palette)
+            yield TextArea(self._text, show_line_numbers=False)
+            yield LinesView(lambda width: [sheet_line(self._foot, "faint")], self._palette)
+
+    def _head(self, width: int) -> StyledLine:
+        if not self._path:
+            return title_line(self._heading)
+        path = shorten_path(self._path, max(8, width - 30))
+        pieces: list[Piece] = [(f"{self._heading}  ", "heading+b"), (path, "body+b")]
+        return StyledLine(pieces, right=[(self._detail, "muted")]).on("surface")
+
+    def on_mount(self) -> None:
+        area = self.query_one(TextArea)
+        area.cursor_blink = False
+        area.focus()
+
+    def on_key(self, event: events.Key) -> None:
+        area = self.query_one(TextArea)
+        if event.key == "escape":
+            self.dismiss(area.text)
+        elif event.key == "ctrl+r" and self._original is not None:
+            area.load_text(self._original)
+        elif event.key == "tab" and self._original is not None:
+            event.prevent_default()
+            tabs = "\n\t" in f"\n{self._original}"
+            area.insert("\t" if tabs else " " * (4 - area.cursor_location[1] % 4))
+        else:
+            return
+        event.stop()
+
+
+class ConfirmDialog(ModalScreen[str]):
+    """Asks a question with a key for each answer. Returns the key, or "" for Esc.
+
+    A dialog that opens by itself must not take a key meant for something else: for `quiet` seconds, and as
+    long again after each key in that time, keys answer nothing and what is typed goes to `early`.
+    """
+
+    CSS = f"ConfirmDialog {{ {SHEET_CSS} & > #sheet {{ width: 72; }} }}"
 
     def __init__(
         self,
@@ -177,36 +222,31 @@ class ConfirmDialog(ModalScreen[str]):
         early: Callable[[str], object] | None = None,
     ) -> None:
         super().__init__()
-        self._palette = palette
-        self._title_text = title
-        self._lines = lines
-        self._keys = keys
+        self._palette, self._heading, self._lines, self._keys = palette, title, lines, keys
         self._quiet, self._early = quiet, early
-        self._from = time.monotonic() + quiet
+        self._quiet_until = time.monotonic() + quiet
 
     def compose(self) -> ComposeResult:
         with Vertical(id="sheet"):
-            yield LinesView(self._lay, self._palette)
+            yield LinesView(self._lay_out, self._palette)
 
-    def _lay(self, width: int) -> list[StyledLine]:
-        ground = "body/surface"
-        lines = [StyledLine([(self._title_text, "heading/surface+b")], ground), StyledLine([], ground)]
+    def _lay_out(self, width: int) -> list[StyledLine]:
+        lines = [title_line(self._heading), sheet_line("")]
         for text in self._lines:
-            lines += layout_paragraph(text, width, key=ground, fill=ground)
+            lines += layout_paragraph(text, width, key="body/surface", fill="body/surface")
         pieces: list[Piece] = []
         for key, label in self._keys:
-            pieces += [(f" {key} ", "person/boost+b"), (f" {label}    ", ground)]
-        return [*lines, StyledLine([], ground), StyledLine(pieces, ground)]
+            pieces += [(f" {key} ", "person/boost+b"), (f" {label}    ", "body/surface")]
+        return [*lines, sheet_line(""), StyledLine(pieces, "body/surface")]
 
     def on_key(self, event: events.Key) -> None:
         event.stop()
-        # What is typed on while the question goes answers nothing twice.
-        if not self.is_current:
+        if not self.is_current:  # a key typed while the dialog closes
             return
         if event.key == "escape":
             self.dismiss("")
-        elif time.monotonic() < self._from:
-            self._from = time.monotonic() + self._quiet
+        elif time.monotonic() < self._quiet_until:
+            self._quiet_until = time.monotonic() + self._quiet
             if self._early is not None and event.is_printable and event.character:
                 self._early(event.character)
         elif event.character in [key for key, _ in self._keys]:
@@ -214,14 +254,14 @@ class ConfirmDialog(ModalScreen[str]):
 
 
 class FindBar(ModalScreen[str | None]):
-    """One line at the bottom; gives what to search for, or None."""
+    """Asks what to search for, in one line at the bottom. Returns it, or None for Esc."""
 
     CSS = """
-    Find { align: center bottom; background: $background 0%; }
-    Find Input {
+    FindBar { align: center bottom; background: $background 0%; }
+    FindBar Input {
         border: none; border-left: outer $accent; background: $panel; height: 1; width: 100%; padding: 0 1;
     }
-    Find Input:focus { border: none; border-left: outer $accent; }
+    FindBar Input:focus { border: none; border-left: outer $accent; }
     """
 
     def __init__(self, text: str) -> None:
@@ -232,9 +272,7 @@ class FindBar(ModalScreen[str | None]):
         yield Input(self._text, placeholder="search the Trace; then n and N go on")
 
     def on_mount(self) -> None:
-        field = self.query_one(Input)
-        field.cursor_blink = False
-        field.focus()
+        focus_input(self.query_one(Input))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         self.dismiss(event.value)
@@ -245,13 +283,35 @@ class FindBar(ModalScreen[str | None]):
             self.dismiss(None)
 
 
-async def search_trace(desk: "SessionController") -> None:
-    view = desk.app.trace
-    text = await desk.app.push_screen_wait(FindBar(view.found))
-    if text is None:
-        return
-    view.found = text.casefold().strip()
-    view.focus()
-    if view.found and not view.find(-1, anew=True):
-        desk.app.notify(f"nowhere in the Trace: {text}")
-    view.refresh()
+class WaitDialog(ModalScreen[FrontendRequest | None]):
+    """Runs a command of the core and waits for its answer. Returns the answer, or None for Esc or when
+    none came in time."""
+
+    CSS = f"WaitDialog {{ {SHEET_CSS} & > #sheet {{ width: 60; }} }}"
+
+    def __init__(
+        self, palette: Palette, text: str, link: SessionLink, action: str, arguments: dict[str, Json]
+    ) -> None:
+        super().__init__()
+        self._palette, self._text = palette, text
+        self._link, self._action, self._arguments = link, action, arguments
+        self._op = ""
+
+    def compose(self) -> ComposeResult:
+        lines = [sheet_line(self._text), sheet_line("Esc leaves", "faint")]
+        with Vertical(id="sheet"):
+            yield LinesView(lambda width: lines, self._palette)
+
+    async def on_mount(self) -> None:
+        self._op = await self._link.invoke(self._action, self._arguments, captured=True)
+        self.set_timer(WAIT_SECONDS, lambda: self.dismiss(None))
+
+    def take_answer(self, request: FrontendRequest) -> None:
+        """Take the core's answer."""
+        if request.op == self._op and self.is_current:
+            self.dismiss(request)
+
+    def on_key(self, event: events.Key) -> None:
+        event.stop()
+        if event.key == "escape":
+            self.dismiss(None)

@@ -1,16 +1,14 @@
-"""The options of a form's field: what is marked at first, what that means, and the row to choose from.
+"""A form that somebody asks the user to fill in (above all an MCP server), or a page to open.
 
-A form that somebody asks a person to fill in (an MCP server, above all), or a page to open.
-
-It gives an answer when a person presses a button. Left with Esc, the form of a tool call still waits in
-Work; one that holds up a prompt is cancelled, and the prompt goes on.
+It is answered when the user presses a button. Left with Esc, the form of a tool call stays open in Work; one
+that holds up a prompt is cancelled, so that the prompt goes on.
 """
 
 import time
 import webbrowser
 from asyncio import to_thread
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 from urllib.parse import urlsplit
 
 from textual import events
@@ -25,21 +23,22 @@ from textual.widgets import Input
 from cockpit.protocol.events import FormField, QuestionAsked
 from cockpit.protocol.forms import FormValueInvalid, parse_value
 from cockpit.protocol.messages import Json
-from cockpit.tui.clean import clean_output, single_line
+from cockpit.protocol.safe_text import clean_output, single_line
 from cockpit.tui.render.layout import Piece, StyledLine, cell_width, layout_paragraph
 from cockpit.tui.render.themes import Palette
-from cockpit.tui.render.widgets import to_strip
-from cockpit.tui.screens.dialogs import SHEET_CSS, LinesView, fit_keys, list_height
+from cockpit.tui.render.widgets import ThemedApp, to_strip
+from cockpit.tui.screens.dialogs import SHEET_CSS, LinesView, fit_keys, list_height, sheet_line, title_line
+from cockpit.tui.session_link import SessionLink
 
-if TYPE_CHECKING:
-    from cockpit.tui.controller import SessionController
-
-
-YES_NO = ("yes", "no")
+FormButton = Literal["accept", "decline", "cancel"]
+FormAnswer = tuple[FormButton, dict[str, Json]]
+_MAX_FIELD_LINES = 30
+"""Lines that the fields may have before they scroll."""
+_OPTION_KINDS = frozenset({"yes_no", "choice", "choices"})
 
 
 def chosen_value(field: FormField, marked: Collection[int]) -> Json:
-    """The value of the options `marked` for `field`, None for nothing. Raises `Unfit`."""
+    """The value of the options `marked` for `field`, None for no value. Raises `FormValueInvalid`."""
     if field.kind == "choices":
         if field.required and not marked:
             raise FormValueInvalid("choose at least one (Space)")
@@ -53,27 +52,27 @@ def chosen_value(field: FormField, marked: Collection[int]) -> Json:
 
 
 def default_marks(field: FormField) -> set[int]:
-    """The options that are marked at first."""
+    """The options that are marked at first, by number."""
     if field.kind == "yes_no":
         return {0 if field.default else 1} if isinstance(field.default, bool) else set()
-    wanted = field.default if isinstance(field.default, list) else [field.default]
-    return {at for at, option in enumerate(field.options) if option in wanted}
+    defaults = field.default if isinstance(field.default, list) else [field.default]
+    return {at for at, option in enumerate(field.options) if option in defaults}
 
 
 def option_labels(field: FormField) -> tuple[str, ...]:
-    """The options as people read them."""
+    """The options as they are shown."""
     if field.kind == "yes_no":
-        return YES_NO
+        return ("yes", "no")
     return field.labels if len(field.labels) == len(field.options) else field.options
 
 
 class OptionRow(Widget, can_focus=True):
-    """Words beside each other. Left and Right choose one; with `several`, Space marks and unmarks."""
+    """Options beside each other. Left and Right choose one; with `several`, Space marks and unmarks."""
 
-    DEFAULT_CSS = "Options { height: auto; background: $surface; }"
+    DEFAULT_CSS = "OptionRow { height: auto; background: $surface; }"
 
-    class Taken(Message):
-        """Enter on an option, or a click."""
+    class OptionAccepted(Message):
+        """Enter or a click on an option."""
 
         def __init__(self, options: "OptionRow") -> None:
             super().__init__()
@@ -95,16 +94,16 @@ class OptionRow(Widget, can_focus=True):
         return len(self._rows(max(10, width)))
 
     def _rows(self, width: int) -> list[list[int]]:
-        """The options of each line."""
+        """The numbers of the options of each line."""
         rows: list[list[int]] = [[]]
         used = 0
         for at, word in enumerate(self.words):
-            wide = cell_width(word) + 4
-            if rows[-1] and used + wide > width:
+            size = cell_width(word) + 4
+            if rows[-1] and used + size > width:
                 rows.append([])
                 used = 0
             rows[-1].append(at)
-            used += wide
+            used += size
         return rows
 
     def render_line(self, y: int) -> Strip:
@@ -128,7 +127,7 @@ class OptionRow(Widget, can_focus=True):
         elif event.key == "enter":
             if self.words and not self._several:
                 self.marked = {self.at}
-            self.post_message(self.Taken(self))
+            self.post_message(self.OptionAccepted(self))
         else:
             return
         event.stop()
@@ -143,7 +142,7 @@ class OptionRow(Widget, can_focus=True):
                 self.at = at
                 self.marked = self.marked ^ {at} if self._several else {at}
                 self.refresh()
-                self.post_message(self.Taken(self))
+                self.post_message(self.OptionAccepted(self))
                 return
 
     def on_focus(self) -> None:
@@ -153,44 +152,32 @@ class OptionRow(Widget, can_focus=True):
         self.refresh()
 
 
-FormButton = Literal["accept", "decline", "cancel"]
-FormAnswer = tuple[FormButton, dict[str, Json]]
-_QUIET_SECONDS = 0.6
-"""Seconds in which a form that opened by itself takes no key: it was meant for something else."""
-_MAX_FIELD_LINES = 30
-"""Lines the fields may have before they scroll."""
-_OPTION_KINDS = frozenset({"yes_no", "choice", "choices"})
-
-
 class FormDialog(ModalScreen[FormAnswer | None]):
-    """Gives the button and the values, or None when it was left."""
+    """Returns the button and the values, or None for Esc. For `quiet` seconds a form that opened by itself
+    takes no key: it was meant for something else."""
 
-    CSS = (
-        "Form {"
-        + SHEET_CSS
-        + """}
-    Form VerticalScroll { height: auto; background: $surface; scrollbar-size: 1 1; }
-    Form Input { border: none; background: $panel; height: 1; padding: 0 1; margin: 0 0 1 0; }
-    Form Input:focus { border: none; }
-    Form .options { margin: 0 0 1 0; }
-    Form #buttons { margin: 1 0 0 0; }
-    """
-    )
+    CSS = f"""FormDialog {{ {SHEET_CSS}
+        & VerticalScroll {{ height: auto; background: $surface; scrollbar-size: 1 1; }}
+        & Input {{ border: none; background: $panel; height: 1; padding: 0 1; margin: 0 0 1 0; }}
+        & Input:focus {{ border: none; }}
+        & .options {{ margin: 0 0 1 0; }}
+        & #buttons {{ margin: 1 0 0 0; }}
+    }}"""
 
-    def __init__(self, palette: Palette, asked: QuestionAsked, quiet: float = 0.0) -> None:
+    def __init__(self, palette: Palette, question: QuestionAsked, quiet: float = 0.0) -> None:
         super().__init__()
-        self._palette, self._asked = palette, asked
-        self._faults: dict[int, str] = {}
-        self._from = time.monotonic() + quiet
+        self._palette, self._question = palette, question
+        self._problems: dict[int, str] = {}
+        self._quiet_until = time.monotonic() + quiet
 
     def compose(self) -> ComposeResult:
         with Vertical(id="sheet"):
             yield LinesView(self._head, self._palette, id="head")
             with VerticalScroll(can_focus=False):
-                for at, field in enumerate(self._asked.fields):
+                for at, field in enumerate(self._question.fields):
                     yield LinesView(self._labels(at, field), self._palette, id=f"label-{at}")
                     yield self._widget(at, field)
-            send = "open in the browser" if self._asked.url else "send"
+            send = "open in the browser" if self._question.url else "send"
             yield OptionRow(self._palette, (send, "decline", "cancel"), {0}, False, id="buttons")
             yield LinesView(self._foot, self._palette, id="foot")
 
@@ -206,62 +193,57 @@ class FormDialog(ModalScreen[FormAnswer | None]):
         return Input(default, id=f"field-{at}", select_on_focus=False)
 
     def _head(self, width: int) -> list[StyledLine]:
-        source = single_line(self._asked.source or "the model", 60)
-        lines = [StyledLine([(f"{source} asks", "heading/surface+b")], "body/surface")]
-        lines += layout_paragraph(
-            clean_output(self._asked.question), width, key="body/surface", fill="body/surface"
-        )
-        if self._asked.url:
-            host = single_line(urlsplit(self._asked.url).hostname or "an address without a host")
-            lines += layout_paragraph(
-                single_line(self._asked.url), width, key="machine/surface", fill="body/surface"
-            )
-            lines.append(
-                StyledLine([("host  ", "muted/surface"), (host, "person/surface+b")], "body/surface")
-            )
-        return [*lines, StyledLine([], "body/surface")]
+        source = single_line(self._question.source or "the model", 60)
+        text = clean_output(self._question.question)
+        lines = [title_line(f"{source} asks")]
+        lines += layout_paragraph(text, width, key="body/surface", fill="body/surface")
+        if self._question.url:
+            host = single_line(urlsplit(self._question.url).hostname or "an address without a host")
+            url = single_line(self._question.url)
+            lines += layout_paragraph(url, width, key="machine/surface", fill="body/surface")
+            lines.append(StyledLine([("host  ", "muted"), (host, "person+b")]).on("surface"))
+        return [*lines, sheet_line("")]
 
     def _labels(self, at: int, field: FormField) -> Callable[[int], list[StyledLine]]:
-        def lay(width: int) -> list[StyledLine]:
+        def lay_out(width: int) -> list[StyledLine]:
             pieces: list[Piece] = [(single_line(field.label or field.name, 80), "body/surface+b")]
             if field.required:
-                pieces.append((" needed", "faint/surface"))
+                pieces.append((" required", "faint/surface"))
             lines = [StyledLine(pieces, "body/surface")]
             if field.note:
                 note = clean_output(field.note)
                 lines += layout_paragraph(note, width, key="muted/surface", fill="body/surface")
-            if fault := self._faults.get(at):
-                lines.append(StyledLine([("✗ ", "bad/surface"), (fault, "bad/surface")], "body/surface"))
+            if problem := self._problems.get(at):
+                lines.append(StyledLine([("✗ ", "bad/surface"), (problem, "bad/surface")], "body/surface"))
             return lines
 
-        return lay
+        return lay_out
 
     def _foot(self, width: int) -> list[StyledLine]:
         keys = ("Enter next", "Esc later", "Left Right Space choose", "Tab any field")
-        secret = "Give no password or key here: whoever asks reads what you send."
+        warning = "Give no password or key here: whoever asks reads what you send."
         return [
-            *layout_paragraph(secret, width, key="muted/surface", fill="body/surface"),
-            StyledLine([(fit_keys(keys, width), "faint/surface")], "body/surface"),
+            *layout_paragraph(warning, width, key="muted/surface", fill="body/surface"),
+            sheet_line(fit_keys(keys, width), "faint"),
         ]
 
     def on_resize(self) -> None:
-        """The fields scroll where the screen is low, so that the buttons stay in sight."""
+        """Let the fields scroll where the screen is low, so that the buttons stay visible."""
         width = min(84, self.size.width * 94 // 100) - 5
         others = len(self._head(width)) + len(self._foot(width)) + 2
-        self.query_one(VerticalScroll).styles.max_height = list_height(
-            self.size.height, others, _MAX_FIELD_LINES
-        )
+        height = list_height(self.size.height, others, _MAX_FIELD_LINES)
+        self.query_one(VerticalScroll).styles.max_height = height
 
     def on_mount(self) -> None:
         for lines in self.query(LinesView):
             lines.can_focus = False
         for field in self.query(Input):
             field.cursor_blink = False
-        first = "#field-0" if self._asked.fields else "#buttons"
+        first = "#field-0" if self._question.fields else "#buttons"
         self.query_one(first).focus()
 
     def on_key(self, event: events.Key) -> None:
-        if time.monotonic() < self._from:
+        if time.monotonic() < self._quiet_until:
             event.stop()
             event.prevent_default()
         elif event.key == "escape":
@@ -275,7 +257,7 @@ class FormDialog(ModalScreen[FormAnswer | None]):
         event.stop()
         self.focus_next()
 
-    def on_options_taken(self, event: OptionRow.Taken) -> None:
+    def on_option_row_option_accepted(self, event: OptionRow.OptionAccepted) -> None:
         event.stop()
         if event.options.id != "buttons":
             self.focus_next()
@@ -288,21 +270,21 @@ class FormDialog(ModalScreen[FormAnswer | None]):
             self.dismiss((button, values))
 
     def _values(self) -> dict[str, Json] | None:
-        """What was entered, None (and the faults in sight) where something does not fit."""
+        """What was entered; None, with the problems shown, where a value is invalid."""
         values: dict[str, Json] = {}
-        self._faults.clear()
-        for at, field in enumerate(self._asked.fields):
+        self._problems.clear()
+        for at, field in enumerate(self._question.fields):
             try:
                 value = self._value(at, field)
             except FormValueInvalid as error:
-                self._faults[at] = str(error)
+                self._problems[at] = str(error)
                 continue
             if value is not None:
                 values[field.name] = value
-        for at in range(len(self._asked.fields)):
-            self.query_one(f"#label-{at}", LinesView).anew()
-        if self._faults:
-            self.query_one(f"#field-{min(self._faults)}").focus()
+        for at in range(len(self._question.fields)):
+            self.query_one(f"#label-{at}", LinesView).update()
+        if self._problems:
+            self.query_one(f"#field-{min(self._problems)}").focus()
             return None
         return values
 
@@ -313,29 +295,23 @@ class FormDialog(ModalScreen[FormAnswer | None]):
         return parse_value(field, widget.value) if isinstance(widget, Input) else None
 
 
-async def offer_form(desk: "SessionController") -> None:
-    """The form, opened by itself."""
-    await fill_form(desk, _QUIET_SECONDS)
-
-
-async def fill_form(desk: "SessionController", quiet: float = 0.0) -> None:
-    """Fill in the form that waits."""
-    link, app = desk.link, desk.app
-    if link is None or any(isinstance(one, FormDialog) for one in app.screen_stack):
+async def fill_form(app: ThemedApp, link: SessionLink, quiet: float = 0.0) -> None:
+    """Fill in the form that waits; for `quiet` seconds it takes no key."""
+    if any(isinstance(screen, FormDialog) for screen in app.screen_stack):
         return
-    asked = next((one for one in link.state.questions.values() if one.fields or one.url), None)
-    if asked is None:
+    question = link.state.first_form
+    if question is None:
         app.notify("no form waits any more")
         return
-    filled = await app.push_screen_wait(FormDialog(app.palette, asked, quiet))
-    if asked.id not in link.state.questions:
+    answer = await app.push_screen_wait(FormDialog(app.palette, question, quiet))
+    if question.id not in link.state.questions:
         return
-    if filled is None:
-        # A call goes on waiting for its form; what a prompt was held up for is for another time.
-        if not link.state.asked_in.get(asked.id):
-            await link.answer(asked.id, "", "cancel")
+    if answer is None:
+        # A tool call goes on waiting for its form; a prompt does not.
+        if not link.state.request_calls.get(question.id):
+            await link.answer(question.id, "", "cancel")
         return
-    button, values = filled
-    if asked.url and button == "accept":
-        await to_thread(webbrowser.open, asked.url)
-    await link.answer(asked.id, "", button, values)
+    button, values = answer
+    if question.url and button == "accept":
+        await to_thread(webbrowser.open, question.url)
+    await link.answer(question.id, "", button, values)

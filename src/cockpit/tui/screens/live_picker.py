@@ -1,8 +1,8 @@
-"""A list that is asked for anew while a person types: symbols, uses, problems.
+"""A list that is queried again while the user types: symbols, uses, problems.
 
-A question waits until the typing rests; its answer counts only while nothing newer was asked. While an
-answer is incomplete, it is asked for again whenever a server or the index gets on, and a few times by
-itself: one at a time, at most twice a second.
+A query waits until the typing pauses; its answer counts only if no newer query was sent. While an answer is
+incomplete, the query is repeated whenever a server or the index reports progress, and a few times without
+that: one at a time, at most twice a second.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -17,21 +17,21 @@ from textual.widgets import Input
 
 from cockpit.tui.render.layout import Piece, StyledLine, cell_width, shorten
 from cockpit.tui.render.themes import Palette
-from cockpit.tui.screens.dialogs import SHEET_CSS, LinesView, fit_keys
+from cockpit.tui.screens.dialogs import INPUT_CSS, SHEET_CSS, LinesView, fit_keys, focus_input, title_line
 from cockpit.tui.screens.picker import ChoiceList, PickerChoice
 
 TYPING_REST_SECONDS = 0.06
-"""Seconds without a key before a question is asked."""
+"""Seconds without a key before a query is sent."""
 RETRY_SECONDS = 0.5
-"""Seconds between an incomplete answer and the next question by itself."""
-_MAX_RETRIES = 4  # without anybody saying that there is more to know
+"""Seconds between an incomplete answer and the next query."""
+_MAX_RETRIES = 4  # without a report of progress
 _OTHER_LINES = 5  # lines of the sheet that are neither the list nor the foot
 
 
 @dataclass(frozen=True, slots=True)
 class LiveAnswer:
-    """An answer: `source` names who gave it, `note` why it may get better (then not `complete`), or why
-    there is none."""
+    """`source` names who answered; `note` says why the answer may improve (then it is not `complete`), or
+    why there is none."""
 
     choices: Sequence[PickerChoice]
     source: str = ""
@@ -41,28 +41,22 @@ class LiveAnswer:
 
 @dataclass(frozen=True, slots=True)
 class PickedLocation:
-    """`look`: in the viewer rather than in the editor."""
+    """`view`: in the viewer rather than in the editor."""
 
     value: str
-    look: bool = False
+    view: bool = False
 
 
 LiveQuery = Callable[[str], Awaitable[LiveAnswer]]
 
 
 class LivePicker(ModalScreen[PickedLocation | None]):
-    """Gives what was chosen, or None."""
+    """Returns what was picked, or None for Esc."""
 
-    CSS = (
-        "Live {"
-        + SHEET_CSS
-        + """}
-    Live > #sheet { width: 110; }
-    Live Input { border: none; background: $panel; height: 1; padding: 0 1; margin: 1 0; }
-    Live Input:focus { border: none; }
-    Live #foot { margin-top: 1; }
-    """
-    )
+    CSS = f"""LivePicker {{ {SHEET_CSS} {INPUT_CSS}
+        & > #sheet {{ width: 110; }}
+        & #foot {{ margin-top: 1; }}
+    }}"""
 
     def __init__(
         self,
@@ -76,34 +70,32 @@ class LivePicker(ModalScreen[PickedLocation | None]):
     ) -> None:
         super().__init__()
         self._palette, self._heading, self._ask = palette, title, ask
-        self._placeholder, self._first, self._foot = placeholder, typed, foot
-        self._number = 0  # of the newest question
-        self._found: LiveAnswer | None = None
-        self._answered = ""  # what was typed when `_found` was asked for
-        self._timer: Timer | None = None
-        self._next: Timer | None = None  # the question that is asked by itself
-        self._tries = 0
-        self._is_open = False  # a question, until it is answered
+        self._placeholder, self._typed, self._foot = placeholder, typed, foot
+        self._number = 0  # of the newest query
+        self._answer: LiveAnswer | None = None
+        self._answered_text = ""  # what was typed for `_answer`
+        self._typing_timer: Timer | None = None
+        self._retry_timer: Timer | None = None
+        self._retries = 0
+        self._is_asking = False
 
     def compose(self) -> ComposeResult:
         with Vertical(id="sheet"):
             yield LinesView(lambda width: [self._head()], self._palette, id="head")
-            yield Input(self._first, placeholder=self._placeholder)
+            yield Input(self._typed, placeholder=self._placeholder)
             yield ChoiceList(self._palette)
-            yield LinesView(self._last, self._palette, id="foot")
+            yield LinesView(self._foot_lines, self._palette, id="foot")
 
     def _head(self) -> StyledLine:
-        found = self._found
-        right = f"{len(found.choices)}   {found.source} " if found is not None and found.choices else ""
-        return StyledLine(
-            [(self._heading, "heading/surface+b")], "body/surface", right=[(right, "muted/surface")]
-        )
+        answer = self._answer
+        right = f"{len(answer.choices)}   {answer.source} " if answer is not None and answer.choices else ""
+        return title_line(self._heading, right)
 
-    def _last(self, width: int) -> list[StyledLine]:
-        """The keys, and why the answer may get better: beside them, or above where that is too long."""
-        found = self._found
-        note = found.note if found is not None and found.choices else ""
-        key = "warn/surface" if found is not None and not found.complete else "muted/surface"
+    def _foot_lines(self, width: int) -> list[StyledLine]:
+        """The keys, and why the answer may improve: beside them, or above where that is too long."""
+        answer = self._answer
+        note = answer.note if answer is not None and answer.choices else ""
+        key = "warn/surface" if answer is not None and not answer.complete else "muted/surface"
         keys: list[Piece] = [(fit_keys(self._foot.split("   "), width), "faint/surface")]
         if cell_width(note) <= width - cell_width(keys[0][0]) - 4:
             return [StyledLine(keys, "body/surface", right=[(f"{note} ", key)])]
@@ -112,11 +104,9 @@ class LivePicker(ModalScreen[PickedLocation | None]):
     def on_mount(self) -> None:
         self.rows = self.query_one(ChoiceList)
         self.rows.empty = "asking …"
-        field = self.query_one(Input)
-        field.cursor_blink = False
-        field.focus()
+        focus_input(self.query_one(Input))
         self._fit()
-        self._question()
+        self._send_query()
 
     def on_resize(self) -> None:
         if hasattr(self, "rows"):
@@ -124,81 +114,81 @@ class LivePicker(ModalScreen[PickedLocation | None]):
 
     def _fit(self) -> None:
         foot = self.query_one("#foot", LinesView)
-        self.rows.fit(self.app.size.height, _OTHER_LINES + len(self._last(max(10, foot.size.width))))
+        self.rows.fit(self.app.size.height, _OTHER_LINES + len(self._foot_lines(max(10, foot.size.width))))
 
     def repaint(self, palette: Palette) -> None:
-        """Other colours, while it is open."""
         for part in (*self.query(LinesView), *self.query(ChoiceList)):
             part.palette = palette
             part.refresh()
 
     def servers_changed(self) -> None:
         """A server, or the index, may know more than what is shown."""
-        self._tries = 0
-        self._ask_again(0.0)
+        self._retries = 0
+        self._schedule_retry(0.0)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
-        if self._timer is not None:
-            self._timer.stop()
-        self._tries = 0
-        self._timer = self.set_timer(TYPING_REST_SECONDS, self._question)
+        if self._typing_timer is not None:
+            self._typing_timer.stop()
+        self._retries = 0
+        self._typing_timer = self.set_timer(TYPING_REST_SECONDS, self._send_query)
 
-    def _ask_again(self, seconds: float) -> None:
-        """In place of the answer that is shown, where that is incomplete and nothing else is asked."""
-        if self._found is None or self._found.complete or self._is_open:
+    def _schedule_retry(self, seconds: float) -> None:
+        """Query again where the answer on screen is incomplete and no other query is under way."""
+        if self._answer is None or self._answer.complete or self._is_asking:
             return
-        if self._next is None:
-            self._next = self.set_timer(max(seconds, TYPING_REST_SECONDS), self._question)
+        if self._retry_timer is None:
+            self._retry_timer = self.set_timer(max(seconds, TYPING_REST_SECONDS), self._send_query)
 
-    def _question(self) -> None:
-        if self._next is not None:
-            self._next.stop()
-            self._next = None
-        self._is_open = True
+    def _send_query(self) -> None:
+        if self._retry_timer is not None:
+            self._retry_timer.stop()
+            self._retry_timer = None
+        self._is_asking = True
         self._number += 1
         text = self.query_one(Input).value.strip()
-        self.run_worker(self._answer(self._number, text), group="ask", exclusive=True)
+        self.run_worker(self._show_answer(self._number, text), group="ask", exclusive=True)
 
-    async def _answer(self, number: int, text: str) -> None:
-        found = await self._ask(text)
+    async def _show_answer(self, number: int, text: str) -> None:
+        answer = await self._ask(text)
         if number != self._number or not self.is_mounted:
             return
-        kept = self.rows.choices[self.rows.at].value if self.rows.at else ""  # the first is nobody's choice
-        again = text == self._answered
-        self._is_open = False
-        self._found, self._answered = found, text
-        at = next((n for n, one in enumerate(found.choices) if again and one.value == kept), 0)
-        self.rows.empty = found.note or "nothing fits"
-        self.rows.show(found.choices, at)
+        self._is_asking = False
+        # The cursor stays on its choice, unless it is on the first one, which nobody chose.
+        selected = (
+            self.rows.choices[self.rows.at].value if self.rows.at and text == self._answered_text else None
+        )
+        at = next((n for n, choice in enumerate(answer.choices) if choice.value == selected), 0)
+        self._answer, self._answered_text = answer, text
+        self.rows.empty = answer.note or "no match"
+        self.rows.show(answer.choices, at)
         for part in self.query(LinesView):
-            part.anew()
+            part.update()
         self._fit()
-        self._tries += 1
-        if self._tries <= _MAX_RETRIES:
-            self._ask_again(RETRY_SECONDS)
+        self._retries += 1
+        if self._retries <= _MAX_RETRIES:
+            self._schedule_retry(RETRY_SECONDS)
 
     def on_key(self, event: events.Key) -> None:
         steps = {"up": -1, "down": 1, "ctrl+p": -1, "ctrl+n": 1, "pageup": -10, "pagedown": 10}
         if event.key in steps:
-            event.stop()
-            event.prevent_default()
             self.rows.move(steps[event.key])
         elif event.key == "tab":
-            event.stop()
-            event.prevent_default()
-            self._choose(look=True)
+            self._pick(view=True)
         elif event.key == "escape":
-            event.stop()
             self.dismiss(None)
+        else:
+            return
+        event.stop()
+        event.prevent_default()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
-        self._choose(look=False)
+        self._pick(view=False)
 
     def on_choice_list_clicked(self) -> None:
-        self._choose(look=False)
+        self._pick(view=False)
 
-    def _choose(self, *, look: bool) -> None:
+    def _pick(self, *, view: bool) -> None:
         if self.rows.choices:
-            self.dismiss(PickedLocation(self.rows.choices[self.rows.at].value, look))
+            self.dismiss(PickedLocation(self.rows.choices[self.rows.at].value, view))

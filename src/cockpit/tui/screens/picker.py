@@ -1,6 +1,5 @@
-"""How well a typed text fits a label: letters in order, whole words and beginnings first. Pure.
-
-A list that is narrowed by typing: the palette, sessions, models, themes, history are all this.
+"""A list that is narrowed by typing: palette, sessions, models, themes and history use it. `match_score`
+ranks.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,17 +18,25 @@ from textual.widgets import Input
 from cockpit.tui.render.layout import Piece, StyledLine, cell_width, shorten, shorten_path
 from cockpit.tui.render.themes import Palette
 from cockpit.tui.render.widgets import to_strip
-from cockpit.tui.screens.dialogs import SHEET_CSS, LinesView, list_height
+from cockpit.tui.screens.dialogs import (
+    INPUT_CSS,
+    SHEET_CSS,
+    LinesView,
+    focus_input,
+    list_height,
+    sheet_line,
+    title_line,
+)
 
 
 def match_score(typed: str, label: str) -> float:
-    """0 when `typed` does not fit; more is better."""
-    wanted, text = typed.casefold(), label.casefold()
-    if (at := text.find(wanted)) != -1:
+    """How well `typed` fits a label: 0 for not at all, more for whole words and beginnings of words."""
+    query, text = typed.casefold(), label.casefold()
+    if (at := text.find(query)) != -1:
         start = at == 0 or not text[at - 1].isalnum()
         return 100 + 20 * start - at / 100
     total = 0.0
-    for word in wanted.split():
+    for word in query.split():
         points = _letter_score(word, text)
         if not points:
             return 0.0
@@ -38,17 +45,18 @@ def match_score(typed: str, label: str) -> float:
 
 
 def _letter_score(word: str, text: str) -> float:
-    """Letters of `word` in order in `text`; letters that begin a word count more."""
+    """Score the letters of `word` in order in `text`; letters that begin a word count more."""
     if word in text:
         return 30.0
     position, points = -1, 0.0
     for letter in word:
-        begin = _next_word_start(letter, text, position + 1)
-        found = begin if begin != -1 and begin - position < 24 else text.find(letter, position + 1)
-        if found == -1:
+        word_start = _next_word_start(letter, text, position + 1)
+        near = word_start != -1 and word_start - position < 24
+        match = word_start if near else text.find(letter, position + 1)
+        if match == -1:
             return 0.0
-        points += 4 if found == begin else 2 if found == position + 1 else 0.5
-        position = found
+        points += 4 if match == word_start else 2 if match == position + 1 else 0.5
+        position = match
     return points
 
 
@@ -61,12 +69,13 @@ def _next_word_start(letter: str, text: str, start: int) -> int:
 
 MAX_SHOWN = 18
 _OTHER_LINES = 6
-"""Lines of the sheet that are none of the list: head, field and foot, and the empty ones between."""
+"""Lines of the sheet beside the list: heading, field, foot, and the empty lines between."""
 
 
 @dataclass(frozen=True, slots=True)
 class PickerChoice:
-    """`value` is given back; `right` stands at the right edge; `now` marks what is in force."""
+    """`value` is what the picker returns; `right` is shown at the right edge; `now` marks the current
+    choice."""
 
     value: str
     label: str
@@ -76,7 +85,7 @@ class PickerChoice:
 
 
 class ChoiceList(ScrollView):
-    """The choices that fit what was typed."""
+    """The choices that match what was typed, with a cursor."""
 
     DEFAULT_CSS = """
     ChoiceList { background: $surface; height: auto; max-height: 18; overflow-x: hidden; scrollbar-size: 1 1;
@@ -92,30 +101,30 @@ class ChoiceList(ScrollView):
         self.palette = palette
         self.choices: Sequence[PickerChoice] = ()
         self.at = 0
-        self.empty = "nothing fits"
+        self.empty = "no match"
 
     def show(self, choices: Sequence[PickerChoice], at: int = 0) -> None:
         self.choices, self.at = choices, at
         self.virtual_size = Size(self.size.width, len(choices))
         self.refresh(layout=True)
-        self.call_after_refresh(self._in_sight)
+        self.call_after_refresh(self._scroll_to_cursor)
 
     def fit(self, height: int, others: int) -> None:
-        """Take what a screen of `height` leaves beside `others` lines of the sheet."""
+        """Limit the height to what a screen of `height` leaves beside `others` lines of the sheet."""
         self.styles.max_height = list_height(height, others, MAX_SHOWN)
 
     def on_resize(self) -> None:
-        self.call_after_refresh(self._in_sight)
+        self.call_after_refresh(self._scroll_to_cursor)
 
     def move(self, step: int) -> None:
         if self.choices:
             wrap = len(self.choices) if abs(step) == 1 else 0
             at = self.at + step
             self.at = at % wrap if wrap else max(0, min(len(self.choices) - 1, at))
-            self._in_sight()
+            self._scroll_to_cursor()
             self.refresh()
 
-    def _in_sight(self) -> None:
+    def _scroll_to_cursor(self) -> None:
         self.scroll_to_region(Region(0, self.at, 1, 1), animate=False, force=True)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
@@ -138,12 +147,10 @@ class ChoiceList(ScrollView):
 
 def _choice_line(choice: PickerChoice, chosen: bool, width: int) -> StyledLine:
     ground = "selection" if chosen else "surface"
-    kept = (
-        min(cell_width(choice.right), width * 2 // 5) + 1 if "/" in choice.right else 0
-    )  # a place stays in sight
-    label = shorten(choice.label, max(12, width - 8 - kept))
-    cut = shorten_path if kept else shorten
-    right = cut(choice.right, max(0, width - cell_width(label) - 9))
+    # Part of a path always stays visible at the right.
+    reserved = min(cell_width(choice.right), width * 2 // 5) + 1 if "/" in choice.right else 0
+    label = shorten(choice.label, max(12, width - 8 - reserved))
+    right = (shorten_path if reserved else shorten)(choice.right, max(0, width - cell_width(label) - 9))
     pieces: list[Piece] = [
         ("▸ " if chosen else "  ", f"person/{ground}"),
         ("● " if choice.now else "", f"good/{ground}"),
@@ -156,17 +163,10 @@ def _choice_line(choice: PickerChoice, chosen: bool, width: int) -> StyledLine:
 
 
 class Picker(ModalScreen[str | None]):
-    """Gives the value chosen, or None. `seen` is told what the cursor is on (a preview)."""
+    """Returns the chosen value, or None for Esc. `preview` is called with the value under the cursor;
+    `free`: what is typed is a value of its own where no choice matches."""
 
-    CSS = (
-        "Picker {"
-        + SHEET_CSS
-        + """}
-    Picker Input { border: none; background: $panel; height: 1; padding: 0 1; margin: 1 0; }
-    Picker Input:focus { border: none; }
-    Picker #foot { margin-top: 1; }
-    """
-    )
+    CSS = f"Picker {{ {SHEET_CSS} {INPUT_CSS} & #foot {{ margin-top: 1; }} }}"
 
     def __init__(
         self,
@@ -175,51 +175,35 @@ class Picker(ModalScreen[str | None]):
         choices: Sequence[PickerChoice],
         *,
         placeholder: str = "type to narrow",
-        seen: Callable[[str], None] | None = None,
+        preview: Callable[[str], None] | None = None,
         free: bool = False,
         foot: str = "Enter choose   Esc leave",
     ) -> None:
         super().__init__()
-        self._palette = palette
-        self._heading = title
-        self._all = choices
-        self._placeholder = placeholder
-        self._seen = seen
-        self._free = free
-        self._foot = foot
+        self._palette, self._heading, self._all = palette, title, choices
+        self._placeholder, self._foot = placeholder, foot
+        self._preview, self._free = preview, free
 
     def compose(self) -> ComposeResult:
         with Vertical(id="sheet"):
-            yield LinesView(lambda width: [self._head(width)], self._palette, id="head")
+            count = f"{len(self._all)} " if len(self._all) > 9 else ""
+            yield LinesView(lambda width: [title_line(self._heading, count)], self._palette, id="head")
             yield Input(placeholder=self._placeholder)
             yield ChoiceList(self._palette)
-            yield LinesView(
-                lambda width: [StyledLine([(self._foot, "faint/surface")], "body/surface")],
-                self._palette,
-                id="foot",
-            )
-
-    def _head(self, width: int) -> StyledLine:
-        count = f"{len(self._all)} " if len(self._all) > 9 else ""
-        return StyledLine(
-            [(self._heading, "heading/surface+b")], "body/surface", right=[(count, "muted/surface")]
-        )
+            yield LinesView(lambda width: [sheet_line(self._foot, "faint")], self._palette, id="foot")
 
     def on_mount(self) -> None:
         self.rows = self.query_one(ChoiceList)
         now = next((n for n, choice in enumerate(self._all) if choice.now), 0)
         self.rows.show(self._all, now)
         self.rows.fit(self.app.size.height, _OTHER_LINES)
-        field = self.query_one(Input)
-        field.cursor_blink = False
-        field.focus()
+        focus_input(self.query_one(Input))
 
     def on_resize(self) -> None:
         if hasattr(self, "rows"):
             self.rows.fit(self.app.size.height, _OTHER_LINES)
 
     def repaint(self, palette: Palette) -> None:
-        """Other colours, while it is open."""
         for part in (*self.query(LinesView), *self.query(ChoiceList)):
             part.palette = palette
             part.refresh()
@@ -229,10 +213,10 @@ class Picker(ModalScreen[str | None]):
         if not text:
             self.rows.show(self._all)
             return
-        scored = [(match_score(text, f"{one.label} {one.detail}"), n, one) for n, one in enumerate(self._all)]
-        fits = sorted((-points, n, one) for points, n, one in scored if points > 0) if scored else []
-        self.rows.show([one for _, _, one in fits])
-        self._look()
+        scored = [(match_score(text, f"{choice.label} {choice.detail}"), choice) for choice in self._all]
+        matches = sorted((item for item in scored if item[0] > 0), key=lambda item: -item[0])
+        self.rows.show([choice for _, choice in matches])
+        self._show_preview()
 
     def on_key(self, event: events.Key) -> None:
         steps = {"up": -1, "down": 1, "ctrl+p": -1, "ctrl+n": 1, "pageup": -10, "pagedown": 10}
@@ -240,7 +224,7 @@ class Picker(ModalScreen[str | None]):
             event.stop()
             event.prevent_default()
             self.rows.move(steps[event.key])
-            self._look()
+            self._show_preview()
         elif event.key == "escape":
             event.stop()
             self.dismiss(None)
@@ -258,6 +242,6 @@ class Picker(ModalScreen[str | None]):
         elif self._free and typed:
             self.dismiss(typed)
 
-    def _look(self) -> None:
-        if self._seen is not None and self.rows.choices:
-            self._seen(self.rows.choices[self.rows.at].value)
+    def _show_preview(self) -> None:
+        if self._preview is not None and self.rows.choices:
+            self._preview(self.rows.choices[self.rows.at].value)

@@ -1,142 +1,39 @@
-"""A plan as lines: what each step would do, how its command is judged, how to check and to go back. Pure.
+"""The review of a plan: read it, edit its text, accept it, reject it with a note.
 
-The text of a plan under a person's hands. Esc is done; what they leave there is what counts.
-
-The review of a plan: read it, change its text, accept it, reject it with a word. It only sends an op.
+A plan is shown step by step: what it would do, how its commands are judged, how to verify and to roll back.
 """
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.screen import ModalScreen
-from textual.widgets import Input, TextArea
+from textual.widgets import Input
 
 from cockpit.protocol.events import PlanChanged
 from cockpit.protocol.messages import Mode
 from cockpit.protocol.rows import PlanStep
-from cockpit.tui.clean import clean_output, single_line
-from cockpit.tui.render import number_format
+from cockpit.protocol.safe_text import clean_output, single_line
 from cockpit.tui.render.blocks import draw_markdown
 from cockpit.tui.render.layout import Piece, StyledLine, cell_width, layout_paragraph
+from cockpit.tui.render.number_format import format_duration
 from cockpit.tui.render.themes import Palette
-from cockpit.tui.screens.dialogs import SHEET_CSS, LinesView, shade_lines
-
-if TYPE_CHECKING:
-    from cockpit.tui.controller import SessionController
-
+from cockpit.tui.render.widgets import ThemedApp
+from cockpit.tui.screens.dialogs import SHEET_CSS, LinesView, TextEditDialog, focus_input, sheet_line
+from cockpit.tui.session_link import SessionLink
 
 VERDICT_WORDS = {"allow": ("runs unasked", "good"), "ask": ("asks you", "person"), "deny": ("refused", "bad")}
 STEP_SIGNS = {"command": "$", "edit": "✎", "note": "·"}
-_PLAN_MARGIN = 4
-
-
-def plan_lines(plan: PlanChanged, edited: str, width: int) -> list[StyledLine]:
-    """The plan as it was proposed, or as the person has `edited` it."""
-    if edited or not plan.steps:
-        return shade_lines(draw_markdown(clean_output(edited or plan.text), width, 0))
-    lines = [StyledLine([(single_line(plan.title, 200), "heading+b")])]
-    if summary := _summary(plan.text):
-        lines += [StyledLine([]), *draw_markdown(clean_output(summary), width, 0)]
-    lines.append(StyledLine([]))
-    for number, step in enumerate(plan.steps, 1):
-        lines += _step_lines(step, number, width)
-    for heading, rows in (("Verify", plan.verification), ("Roll back", plan.rollback)):
-        if rows:
-            lines += [StyledLine([]), StyledLine([(heading, "heading+b")]), *_list_lines(rows, width)]
-    return shade_lines(lines)
-
-
-def _summary(text: str) -> str:
-    """What stands between the title and the first heading below it."""
-    _, _, rest = text.partition("\n")
-    return rest.partition("\n## ")[0].strip()
-
-
-def _step_lines(step: PlanStep, number: int, width: int) -> list[StyledLine]:
-    named = single_line(step.command or step.path, 400)
-    word, key = VERDICT_WORDS.get(step.level, ("", "muted"))
-    if step.kind == "command" and not word and step.read_only:
-        word = "said to read only"
-    right: list[Piece] = [(f"{word} ", key)] if word else []
-    head: list[Piece] = [(f"{number:>2} ", "faint"), (f"{STEP_SIGNS[step.kind]} ", "machine")]
-    room = width - cell_width(word) - 2
-    rest: list[Piece] = [(" " * 5, "body")]
-    if not named:
-        return layout_paragraph(single_line(step.purpose, 1000), width - 1, key="body", first=head, rest=rest)
-    lines = layout_paragraph(named, room, key="body+b", first=head, rest=rest)
-    lines[0].right = right
-    lines += layout_paragraph(single_line(step.purpose, 1000), width - 1, key="muted", first=rest, rest=rest)
-    if step.level == "deny" and step.reason:
-        lines += layout_paragraph(single_line(step.reason, 400), width - 1, key="bad", first=rest, rest=rest)
-    return lines
-
-
-def _list_lines(rows: tuple[str, ...], width: int) -> list[StyledLine]:
-    first: list[Piece] = [("   · ", "faint")]
-    rest: list[Piece] = [(" " * 5, "body")]
-    return [
-        line
-        for one in rows
-        for line in layout_paragraph(single_line(one, 400), width - 1, key="body", first=first, rest=rest)
-    ]
-
-
-class PlanEditor(ModalScreen[str]):
-    """Gives the text as it was left."""
-
-    CSS = (
-        "PlanEdit {"
-        + SHEET_CSS
-        + """}
-    PlanEdit > #sheet { width: 94%; max-width: 110; max-height: 92%; border-left: outer $accent; }
-    PlanEdit TextArea {
-        height: 1fr; min-height: 6; border: none; padding: 0; margin: 1 0; background: $panel;
-    }
-    PlanEdit TextArea:focus { border: none; }
-    PlanEdit > #sheet { height: 92%; }
-    """
-    )
-
-    def __init__(self, palette: Palette, text: str) -> None:
-        super().__init__()
-        self._palette, self._text = palette, text
-
-    def compose(self) -> ComposeResult:
-        with Vertical(id="sheet"):
-            yield LinesView(lambda width: [self._head()], self._palette)
-            area = TextArea(self._text, soft_wrap=True, show_line_numbers=False)
-            area.cursor_blink = False
-            yield area
-            yield LinesView(lambda width: [self._foot()], self._palette)
-
-    def _head(self) -> StyledLine:
-        return StyledLine([("Edit the plan", "heading/surface+b")], "body/surface")
-
-    def _foot(self) -> StyledLine:
-        text = "Esc done (nothing is approved yet)   Ctrl+Z undo"
-        return StyledLine([(text, "faint/surface")], "body/surface")
-
-    def on_mount(self) -> None:
-        self.query_one(TextArea).focus()
-
-    def on_key(self, event: events.Key) -> None:
-        if event.key == "escape":
-            event.stop()
-            self.dismiss(self.query_one(TextArea).text)
-
-
 _SCROLL_STEPS = {"up": -1, "k": -1, "down": 1, "j": 1}
-_QUIET_SECONDS = 0.6
-"""Seconds in which a screen that opened by itself takes no answer: the key was meant for a draft."""
+_HANGING: list[Piece] = [(" " * 5, "body")]
 
 
 @dataclass(frozen=True, slots=True)
 class PlanDecision:
-    """What a person decided. `text` is empty where they changed nothing."""
+    """What the user decided. `text` is empty where they did not edit the plan."""
 
     decision: Literal["approve", "reject"]
     text: str = ""
@@ -144,28 +41,41 @@ class PlanDecision:
     mode: Mode | None = None
 
 
-class PlanReview(ModalScreen[PlanDecision | None]):
-    """Gives the decision, or None when it was left: then the plan still waits."""
+async def review_plan(app: ThemedApp, link: SessionLink, quiet: float = 0.0) -> None:
+    """Review the pending plan; for `quiet` seconds the screen takes no answer."""
+    if any(isinstance(screen, PlanReview) for screen in app.screen_stack):
+        return
+    plan = link.state.plan
+    if plan.state != "pending":
+        app.notify("no plan waits for review; /plan starts plan mode, /plan show lists the plans")
+        return
+    approval = link.state.approvals.get(plan.request)
+    screen = PlanReview(app.palette, plan, approval.expires if approval is not None else 0.0, quiet)
+    decision = await app.push_screen_wait(screen)
+    if decision is not None and link.state.plan.state == "pending":
+        request = plan.request if plan.request in link.state.approvals else ""
+        await link.decide_plan(decision.decision, request, decision.text, decision.note, decision.mode)
 
-    CSS = (
-        "PlanReview {"
-        + SHEET_CSS
-        + """}
-    PlanReview > #sheet { width: 94%; max-width: 110; max-height: 92%; border-left: outer $accent; }
-    PlanReview #text { margin: 1 0; }
-    PlanReview Input {
-        display: none; border: none; background: $panel; height: 1; padding: 0 1; margin: 0 0 1 0;
-    }
-    PlanReview Input:focus { border: none; }
-    PlanReview.-why Input { display: block; }
-    """
-    )
+
+class PlanReview(ModalScreen[PlanDecision | None]):
+    """Returns the decision, or None when the plan is left pending. For `quiet` seconds a screen that
+    opened by itself takes no answer: the key was meant for a draft."""
+
+    CSS = f"""PlanReview {{ {SHEET_CSS}
+        & > #sheet {{ width: 94%; max-width: 110; max-height: 92%; border-left: outer $accent; }}
+        & #text {{ margin: 1 0; }}
+        & Input {{
+            display: none; border: none; background: $panel; height: 1; padding: 0 1; margin: 0 0 1 0;
+        }}
+        & Input:focus {{ border: none; }}
+        &.-why Input {{ display: block; }}
+    }}"""
 
     def __init__(self, palette: Palette, plan: PlanChanged, expires: float = 0.0, quiet: float = 0.0) -> None:
         super().__init__()
         self._palette, self._plan, self._expires = palette, plan, expires
         self._edited = ""
-        self._from = time.monotonic() + quiet
+        self._quiet_until = time.monotonic() + quiet
 
     def compose(self) -> ComposeResult:
         with Vertical(id="sheet"):
@@ -173,7 +83,7 @@ class PlanReview(ModalScreen[PlanDecision | None]):
             yield LinesView(
                 lambda width: plan_lines(self._plan, self._edited, width), self._palette, id="text"
             )
-            yield Input(placeholder="why not? Enter sends it (empty: no word), Esc goes back")
+            yield Input(placeholder="why not? Enter sends it (empty: no note), Esc goes back")
             yield LinesView(self._foot, self._palette, id="foot")
 
     def _head(self) -> StyledLine:
@@ -181,19 +91,17 @@ class PlanReview(ModalScreen[PlanDecision | None]):
             (" PLAN ", "base/function+b"),
             ("  the model asks to carry this out", "muted/surface"),
         ]
-        said = "edited by you" if self._edited else ""
+        facts = ["edited by you"] if self._edited else []
         if self._expires:
-            said = f"{said}   " if said else ""
-            said += f"no answer within {number_format.format_duration(self._expires)} is a no"
-        return StyledLine(pieces, "body/surface", right=[(said, "person/surface")])
+            facts.append(f"rejected without an answer within {format_duration(self._expires)}")
+        return StyledLine(pieces, "body/surface", right=[("   ".join(facts), "person/surface")])
 
     def _foot(self, width: int) -> list[StyledLine]:
-        ground = "body/surface"
         if self.has_class("-why"):
-            return [StyledLine([("Enter rejects the plan   Esc back", "faint/surface")], ground)]
-        back = self._plan.mode or "ask"
-        keys = [("y", f"accept, mode {back}")]
-        if back not in ("auto-edit", "full"):
+            return [sheet_line("Enter rejects the plan   Esc back", "faint")]
+        mode = self._plan.mode or "ask"
+        keys = [("y", f"accept, mode {mode}")]
+        if mode not in ("auto-edit", "full"):
             keys.append(("a", "accept, mode auto-edit"))
         keys += [("e", "edit"), *([("u", "undo my edit")] if self._edited else []), ("n", "reject")]
         rows: list[list[Piece]] = [[]]
@@ -203,14 +111,14 @@ class PlanReview(ModalScreen[PlanDecision | None]):
             if used and used + need > width:
                 rows.append([])
                 used = 0
-            rows[-1] += [(f" {key} ", "person/boost+b"), (f" {label}   ", ground)]
+            rows[-1] += [(f" {key} ", "person/boost+b"), (f" {label}   ", "body/surface")]
             used += need
         hint = "Accepting allows no command by itself: each is still judged. Esc: later (F9, /do)"
-        lines = [StyledLine(row, ground) for row in rows]
+        lines = [StyledLine(row, "body/surface") for row in rows]
         return [
             *lines,
-            StyledLine([], ground),
-            StyledLine([(hint if cell_width(hint) <= width else "Esc: later", "faint/surface")], ground),
+            sheet_line(""),
+            sheet_line(hint if cell_width(hint) <= width else "Esc: later", "faint"),
         ]
 
     def on_mount(self) -> None:
@@ -221,11 +129,10 @@ class PlanReview(ModalScreen[PlanDecision | None]):
         self._fit()
 
     def _fit(self) -> None:
-        """As high as the text, but never so high that head and keys are pushed out."""
+        """Make the plan as high as its text, but never so high that heading and keys are pushed out."""
         others = 12 if self.has_class("-why") else 10
-        self.query_one("#text", LinesView).styles.max_height = max(
-            3, self.app.size.height * 92 // 100 - others
-        )
+        height = max(3, self.app.size.height * 92 // 100 - others)
+        self.query_one("#text", LinesView).styles.max_height = height
 
     def on_key(self, event: events.Key) -> None:
         if self.has_class("-why"):
@@ -236,12 +143,11 @@ class PlanReview(ModalScreen[PlanDecision | None]):
         event.stop()
         if event.key in _SCROLL_STEPS:
             event.prevent_default()
-            self.query_one("#text", LinesView).scroll_relative(
-                y=_SCROLL_STEPS[event.key], animate=False, force=True
-            )
+            text = self.query_one("#text", LinesView)
+            text.scroll_relative(y=_SCROLL_STEPS[event.key], animate=False, force=True)
         elif event.key in ("escape", "q"):
             self.dismiss(None)
-        elif time.monotonic() >= self._from:
+        elif time.monotonic() >= self._quiet_until:
             self._answer(event.character or "")
 
     def _answer(self, key: str) -> None:
@@ -257,48 +163,67 @@ class PlanReview(ModalScreen[PlanDecision | None]):
             self._ask_why(True)
 
     async def _edit(self) -> None:
-        before = self._edited or clean_output(self._plan.text)
-        text = await self.app.push_screen_wait(PlanEditor(self._palette, before))
+        text = self._edited or clean_output(self._plan.text)
+        foot = "Esc done (nothing is approved yet)   Ctrl+Z undo"
+        text = await self.app.push_screen_wait(TextEditDialog(self._palette, "Edit the plan", text, foot))
         if text.strip() and text != clean_output(self._plan.text):
             self._use(text)
 
     def _use(self, text: str) -> None:
         self._edited = text
-        for one in self.query(LinesView):
-            one.anew()
+        for view in self.query(LinesView):
+            view.update()
 
     def _ask_why(self, asking: bool) -> None:
         self.set_class(asking, "-why")
         self._fit()
-        self.query_one("#foot", LinesView).anew()
-        field = self.query_one(Input)
-        field.cursor_blink = False
-        (field if asking else self.query_one("#text", LinesView)).focus()
+        self.query_one("#foot", LinesView).update()
+        if asking:
+            focus_input(self.query_one(Input))
+        else:
+            self.query_one("#text", LinesView).focus()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
         self.dismiss(PlanDecision("reject", note=event.value.strip()))
 
 
-async def offer_plan(desk: "SessionController") -> None:
-    """The review, opened by itself."""
-    await review_plan(desk, _QUIET_SECONDS)
+def plan_lines(plan: PlanChanged, edited: str, width: int) -> list[StyledLine]:
+    """The plan as it was proposed, or the text the user has `edited`."""
+    if edited or not plan.steps:
+        return [line.on("surface") for line in draw_markdown(clean_output(edited or plan.text), width, 0)]
+    lines = [StyledLine([(single_line(plan.title, 200), "heading+b")])]
+    summary = (
+        plan.text.partition("\n")[2].partition("\n## ")[0].strip()
+    )  # between the title and the next heading
+    if summary:
+        lines += [StyledLine([]), *draw_markdown(clean_output(summary), width, 0)]
+    lines.append(StyledLine([]))
+    for number, step in enumerate(plan.steps, 1):
+        lines += _step_lines(step, number, width)
+    for heading, rows in (("Verify", plan.verification), ("Roll back", plan.rollback)):
+        if rows:
+            lines += [StyledLine([]), StyledLine([(heading, "heading+b")])]
+        for row in rows:
+            first: list[Piece] = [("   · ", "faint")]
+            lines += layout_paragraph(single_line(row, 400), width - 1, first=first, rest=_HANGING)
+    return [line.on("surface") for line in lines]
 
 
-async def review_plan(desk: "SessionController", quiet: float = 0.0) -> None:
-    """Review the plan that waits."""
-    link, app = desk.link, desk.app
-    if link is None or any(isinstance(one, PlanReview) for one in app.screen_stack):
-        return
-    plan = link.state.plan
-    if plan.state != "pending":
-        app.notify("no plan waits; /plan begins plan mode, /plan show lists the plans")
-        return
-    waiting = link.state.approvals.get(plan.request)
-    screen = PlanReview(app.palette, plan, waiting.expires if waiting is not None else 0.0, quiet)
-    reviewed = await app.push_screen_wait(screen)
-    if reviewed is None:
-        return
-    request = plan.request if plan.request in link.state.approvals else ""
-    if link.state.plan.state == "pending":
-        await link.decide_plan(reviewed.decision, request, reviewed.text, reviewed.note, reviewed.mode)
+def _step_lines(step: PlanStep, number: int, width: int) -> list[StyledLine]:
+    target = single_line(step.command or step.path, 400)
+    purpose = single_line(step.purpose, 1000)
+    verdict, key = VERDICT_WORDS.get(step.level, ("", "muted"))
+    if step.kind == "command" and not verdict and step.read_only:
+        verdict = "claims to read only"
+    head: list[Piece] = [(f"{number:>2} ", "faint"), (f"{STEP_SIGNS[step.kind]} ", "machine")]
+    if not target:
+        return layout_paragraph(purpose, width - 1, first=head, rest=_HANGING)
+    lines = layout_paragraph(target, width - cell_width(verdict) - 2, key="body+b", first=head, rest=_HANGING)
+    if verdict:
+        lines[0].right = [(f"{verdict} ", key)]
+    lines += layout_paragraph(purpose, width - 1, key="muted", first=_HANGING, rest=_HANGING)
+    if step.level == "deny" and step.reason:
+        reason = single_line(step.reason, 400)
+        lines += layout_paragraph(reason, width - 1, key="bad", first=_HANGING, rest=_HANGING)
+    return lines

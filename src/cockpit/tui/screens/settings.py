@@ -1,17 +1,9 @@
-"""Attach a model: pick a provider, paste its key, see it work. The core does the trying and the keeping.
+"""Settings, models and providers: what the user chooses here is tried and stored by the core.
 
-It speaks with the plugin `connect`: `connect.presets` lists providers, `connect.try` tests a key and (with
-`save`) keeps what answered. Each answer comes as a notice that carries the id of the op.
-
-Models that are known, with window and price; any other name can be typed as `provider:model`.
-
-Settings: every key with its value and where that comes from; Enter changes one in the person's own file.
-
-The core knows the keys and writes the file (`config.set`, `config.unset`); nothing is written here.
+Each flow sends a command (`config.set`, `model`, `connect.presets`, `connect.try`) and waits for its answer.
 """
 
 import json
-from typing import TYPE_CHECKING
 
 from textual import events
 from textual.app import ComposeResult
@@ -22,51 +14,55 @@ from textual.widgets import Input
 from cockpit.protocol import queries
 from cockpit.protocol.messages import Json
 from cockpit.protocol.rows import SettingRow
-from cockpit.tui.clean import single_line
-from cockpit.tui.render import number_format
+from cockpit.protocol.safe_text import single_line
 from cockpit.tui.render.layout import StyledLine, layout_paragraph
+from cockpit.tui.render.number_format import format_tokens
 from cockpit.tui.render.themes import Palette
-from cockpit.tui.screens.dialogs import SHEET_CSS, LinesView, TextDialog
+from cockpit.tui.render.widgets import ThemedApp
+from cockpit.tui.screens.dialogs import (
+    INPUT_CSS,
+    SHEET_CSS,
+    LinesView,
+    TextDialog,
+    WaitDialog,
+    sheet_line,
+    title_line,
+)
 from cockpit.tui.screens.picker import Picker, PickerChoice
+from cockpit.tui.session_link import SessionLink
 from cockpit.tui.state.screen_state import FrontendRequest
 
-if TYPE_CHECKING:
-    from cockpit.tui.controller import SessionController
-    from cockpit.tui.session_link import SessionLink
-
-
-WAIT_SECONDS = 30.0
+_READY_STATES = ("ready", "local")
+_DEFAULT_CHOICE = "\0"
+"""The choice that removes a setting, so that the default applies again."""
+_SETTINGS_FOOT = "Enter change   type to narrow   Esc leave"
 
 
 class KeyDialog(ModalScreen[tuple[str, str] | None]):
-    """A masked line for the key (none for a local server) and one for the address; gives both, or None."""
+    """Asks for a key (masked, and not for a local server) and an address. Returns both, or None for Esc."""
 
-    CSS = (
-        "AskKey {"
-        + SHEET_CSS
-        + "} AskKey Input { border: none; background: $panel; height: 1; padding: 0 1; margin: 1 0; }"
-        + " AskKey Input:focus { border: none; }"
-    )
+    CSS = f"KeyDialog {{ {SHEET_CSS} {INPUT_CSS} }}"
 
     def __init__(self, palette: Palette, preset: dict[str, Json], problem: str) -> None:
         super().__init__()
         self._palette, self._problem = palette, problem
         self._provider = single_line(str(preset.get("label") or preset.get("name", "")))
-        self._known = single_line(str(preset.get("key_from", "")))
-        self._where = single_line(str(preset.get("keys_at", "")))
+        self._key_source = single_line(str(preset.get("key_from", "")))
+        self._key_page = single_line(str(preset.get("keys_at", "")))
         self._address = single_line(str(preset.get("base_url", "")))
-        self._usual = single_line(str(preset.get("usual", self._address)))
+        self._default_address = single_line(str(preset.get("usual", self._address)))
         self._is_local = bool(preset.get("local"))
 
     def compose(self) -> ComposeResult:
         with Vertical(id="sheet"):
-            yield LinesView(self._lay, self._palette)
+            yield LinesView(self._head, self._palette)
             if not self._is_local:
-                known = f"paste another key, or Enter for the one from {self._known}"
-                yield Input(password=True, placeholder=known if self._known else "paste the key", id="key")
-            yield Input(
-                self._address, placeholder="the server's address", id="address", select_on_focus=False
-            )
+                hint = "paste the key"
+                if self._key_source:
+                    hint = f"paste another key, or Enter for the one from {self._key_source}"
+                yield Input(password=True, placeholder=hint, id="key")
+            hint = "the server's address"
+            yield Input(self._address, placeholder=hint, id="address", select_on_focus=False)
             yield LinesView(self._foot, self._palette)
 
     def on_mount(self) -> None:
@@ -75,11 +71,11 @@ class KeyDialog(ModalScreen[tuple[str, str] | None]):
             field.cursor_blink = False
         fields.first().focus()
 
-    def _lay(self, width: int) -> list[StyledLine]:
+    def _head(self, width: int) -> list[StyledLine]:
         title = f"{self._provider}, on this machine" if self._is_local else f"Key for {self._provider}"
-        lines = [StyledLine([(title, "heading/surface+b")], "body/surface")]
-        if self._where:
-            lines.append(StyledLine([(f"keys are made at {self._where}", "muted/surface")], "body/surface"))
+        lines = [title_line(title)]
+        if self._key_page:
+            lines.append(sheet_line(f"create a key at {self._key_page}", "muted"))
         if self._problem:
             sign = [("✗ ", "bad/surface")]
             lines += layout_paragraph(
@@ -88,19 +84,18 @@ class KeyDialog(ModalScreen[tuple[str, str] | None]):
         return lines
 
     def _foot(self, width: int) -> list[StyledLine]:
-        text = "It is tested with one call, then kept in the system's keyring or a file of yours alone."
+        text = (
+            "It is tested with one call, then stored in the system's keyring or in a file only you can read."
+        )
         return [
             *layout_paragraph(text, width, key="muted/surface", fill="body/surface"),
-            StyledLine(
-                [("Enter test and keep   Tab the address   Esc leave", "faint/surface")], "body/surface"
-            ),
+            sheet_line("Enter test and store   Tab the address   Esc leave", "faint"),
         ]
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        given = {field.id: field.value.strip() for field in self.query(Input)}
-        address = given.get("address", "")
-        unchanged = address == self._usual
-        self.dismiss((given.get("key", ""), "" if unchanged else address))
+        values = {field.id: field.value.strip() for field in self.query(Input)}
+        address = values.get("address", "")
+        self.dismiss((values.get("key", ""), "" if address == self._default_address else address))
 
     def on_key(self, event: events.Key) -> None:
         if event.key == "escape":
@@ -108,120 +103,76 @@ class KeyDialog(ModalScreen[tuple[str, str] | None]):
             self.dismiss(None)
 
 
-class WaitDialog(ModalScreen[FrontendRequest | None]):
-    """Says what is being waited for; gives the answer, or None when it did not come or Esc was pressed."""
-
-    CSS = "Waiting {" + SHEET_CSS + "} Waiting > #sheet { width: 60; }"
-
-    def __init__(
-        self, palette: Palette, text: str, link: "SessionLink", action: str, arguments: dict[str, Json]
-    ) -> None:
-        super().__init__()
-        self._palette, self._text = palette, text
-        self._link, self._action, self._arguments = link, action, arguments
-        self._op = ""
-
-    def compose(self) -> ComposeResult:
-        lines = [
-            StyledLine([(self._text, "body/surface")], "body/surface"),
-            StyledLine([("Esc leaves", "faint/surface")], "body/surface"),
-        ]
-        with Vertical(id="sheet"):
-            yield LinesView(lambda width: lines, self._palette)
-
-    async def on_mount(self) -> None:
-        self._op = await self._link.invoke(self._action, self._arguments, captured=True)
-        self.set_timer(WAIT_SECONDS, lambda: self.dismiss(None))
-
-    def take(self, request: FrontendRequest) -> None:
-        """The core's answer."""
-        if request.op == self._op and self.is_current:
-            self.dismiss(request)
-
-    def on_key(self, event: events.Key) -> None:
-        event.stop()
-        if event.key == "escape":
-            self.dismiss(None)
-
-
-async def connect_provider(desk: "SessionController", wanted: str = "") -> None:
-    link, app = desk.link, desk.app
-    if link is None:
-        return
-    answer = await app.push_screen_wait(
-        WaitDialog(app.palette, "Looking for providers …", link, "connect.presets", {})
-    )
+async def connect_provider(app: ThemedApp, link: SessionLink, preset: str = "") -> None:
+    """Choose a provider, unless `preset` names one, and connect it."""
+    waiting = WaitDialog(app.palette, "Looking for providers …", link, "connect.presets", {})
+    answer = await app.push_screen_wait(waiting)
     presets = answer_rows(answer, "presets")
     if not presets:
         reason = single_line(answer.text) if answer is not None else ""
-        app.notify(
-            reason or "the plugin `connect` did not answer; `cockpit plugins` says why", severity="warning"
-        )
+        reason = reason or "the plugin `connect` did not answer; `cockpit plugins` says why"
+        app.notify(reason, severity="warning")
         return
-    name: str | None = wanted
-    if wanted not in [one.get("name") for one in presets]:
+    name: str | None = preset
+    if preset not in [row.get("name") for row in presets]:
         choices = [_provider_choice(row) for row in presets]
         name = await app.push_screen_wait(Picker(app.palette, "Connect a model provider", choices))
-    row = next((one for one in presets if one.get("name") == name), None)
+    row = next((row for row in presets if row.get("name") == name), None)
     if row is not None:
-        await _try_provider(desk, row)
+        await _try_provider(app, link, row)
 
 
-async def _try_provider(desk: "SessionController", preset: dict[str, Json]) -> None:
-    """Ask for key and address until it works or the person leaves. A local server is tried first."""
-    app, link = desk.app, desk.link
-    assert link is not None
+async def _try_provider(app: ThemedApp, link: SessionLink, preset: dict[str, Json]) -> None:
+    """Ask for key and address until they work or the user leaves. A local server is tried without asking."""
     name, problem = str(preset.get("name", "")), ""
     preset = {**preset, "usual": preset.get("base_url", "")}
     while True:
         arguments: dict[str, Json] = {"preset": name, "key": ""}
         if problem or not preset.get("local"):
-            given = await app.push_screen_wait(KeyDialog(app.palette, preset, problem))
-            if given is None:
+            entered = await app.push_screen_wait(KeyDialog(app.palette, preset, problem))
+            if entered is None:
                 return
-            arguments["key"], address = given
+            arguments["key"], address = entered
             if address:
                 arguments["base_url"] = address
                 preset = {**preset, "base_url": address}
-        tried = WaitDialog(app.palette, f"Trying {name} …", link, "connect.try", arguments)
-        answer = await app.push_screen_wait(tried)
+        waiting = WaitDialog(app.palette, f"Trying {name} …", link, "connect.try", arguments)
+        answer = await app.push_screen_wait(waiting)
         if answer is None:
             return
         if answer.values.get("ok"):
             break
-        problem = single_line(answer.text or str(answer.values.get("message", "")) or "it did not work")
-    await _choose_provider_model(desk, name, arguments, answer)
+        problem = single_line(
+            answer.text or str(answer.values.get("message", "")) or "the provider did not answer"
+        )
+    await _choose_provider_model(app, link, name, arguments, answer)
 
 
 async def _choose_provider_model(
-    desk: "SessionController", name: str, arguments: dict[str, Json], tried: FrontendRequest
+    app: ThemedApp, link: SessionLink, name: str, arguments: dict[str, Json], trial: FrontendRequest
 ) -> None:
-    """A model of those the server lists; then the connection is kept with it."""
-    app, link = desk.app, desk.link
-    assert link is not None
-    listed, first = tried.values.get("models"), str(tried.values.get("default", ""))
-    models = [str(one) for one in listed] if isinstance(listed, list) else []
-    choices = [PickerChoice(one, one, now=one == first) for one in models]
+    """Choose one of the models that the server lists, and store the connection with it."""
+    listed, default = trial.values.get("models"), str(trial.values.get("default", ""))
+    models = [str(model) for model in listed] if isinstance(listed, list) else []
+    choices = [PickerChoice(model, model, now=model == default) for model in models]
     picker = Picker(app.palette, f"{name} answers: choose a model", choices, placeholder="model", free=True)
     chosen = await app.push_screen_wait(picker)
     if not chosen:
         return
-    kept = WaitDialog(
-        app.palette, "Keeping it …", link, "connect.try", {**arguments, "model": chosen, "save": True}
-    )
-    answer = await app.push_screen_wait(kept)
+    arguments = {**arguments, "model": chosen, "save": True}
+    waiting = WaitDialog(app.palette, "Storing it …", link, "connect.try", arguments)
+    answer = await app.push_screen_wait(waiting)
     if answer is None or not answer.values.get("ok"):
-        app.notify(single_line(answer.text) if answer is not None else "not kept", severity="warning")
+        app.notify(single_line(answer.text) if answer is not None else "not stored", severity="warning")
         return
     await link.select_model(f"{name}:{chosen}")
-    where = str(answer.values.get("saved", ""))
-    app.notify(
-        f"{name}:{chosen} answers from the next step on" + (f"; the key lies in {where}" if where else "")
-    )
+    place = str(answer.values.get("saved", ""))
+    stored = f"; the key is stored in {place}" if place else ""
+    app.notify(f"{name}:{chosen} answers from the next step on{stored}")
 
 
 def answer_rows(answer: FrontendRequest | None, name: str) -> list[dict[str, Json]]:
-    """The objects of a list in an answer; empty where there is none."""
+    """The objects of a list in an answer; empty where there is no such list."""
     rows = answer.values.get(name) if answer is not None else None
     return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
 
@@ -233,18 +184,12 @@ def _provider_choice(row: dict[str, Json]) -> PickerChoice:
     return PickerChoice(name, label, single_line(str(row.get("base_url", ""))), state)
 
 
-_READY_STATES = ("ready", "local")
-
-
-async def choose_model(desk: "SessionController") -> None:
-    link, app = desk.link, desk.app
-    if link is None:
-        return
+async def choose_model(app: ThemedApp, link: SessionLink) -> None:
+    """Choose a known model, with its window and price, or type any other as `provider:model`."""
     choices: list[PickerChoice] = []
     if "model" in link.commands:
-        answer = await app.push_screen_wait(
-            WaitDialog(app.palette, "Looking for models …", link, "model", {})
-        )
+        waiting = WaitDialog(app.palette, "Looking for models …", link, "model", {})
+        answer = await app.push_screen_wait(waiting)
         known = sorted(answer_rows(answer, "models"), key=lambda row: row.get("state") not in _READY_STATES)
         named = (row for row in known if not str(row.get("model", "")).endswith(":"))
         choices = [_model_choice(row, link.state.model) for row in named]
@@ -265,11 +210,7 @@ async def choose_model(desk: "SessionController") -> None:
 def _model_choice(row: dict[str, Json], current: str) -> PickerChoice:
     name = single_line(str(row.get("model", "")))
     window = row.get("window")
-    size = (
-        number_format.format_tokens(window)
-        if isinstance(window, int) and window
-        else single_line(str(window or ""))
-    )
+    size = format_tokens(window) if isinstance(window, int) and window else single_line(str(window or ""))
     facts = [f"window {size}" if size else "", single_line(str(row.get("price") or ""))]
     state = single_line(str(row.get("state") or ""))
     if state not in _READY_STATES:
@@ -278,87 +219,72 @@ def _model_choice(row: dict[str, Json], current: str) -> PickerChoice:
     return PickerChoice(name, name, detail, state if state in _READY_STATES else "", now=name == current)
 
 
-_DEFAULT_CHOICE = "\0"
-"""The choice that takes a setting back to what holds without it."""
-_SETTINGS_FOOT = "Enter change   type to narrow   Esc leave"
-
-
-async def edit_settings(desk: "SessionController", wanted: str = "") -> None:
-    """The list, and again after each change, until it is left. `wanted` opens a key at once."""
-    link, app = desk.link, desk.app
-    if link is None:
-        return
-    at = wanted
+async def edit_settings(app: ThemedApp, link: SessionLink, key: str = "") -> None:
+    """List every key with its value and where that comes from, again after each change. `key` is opened at
+    once."""
+    at = key
     while True:
         reply = await link.ask(queries.Settings())
         rows = reply.rows if isinstance(reply, queries.SettingsTable) else ()
-        known = {one.key: one for one in rows}
+        known = {row.key: row for row in rows}
         if not known:
             app.notify("the settings cannot be read: `cockpit config check` says why", severity="warning")
             return
-        if wanted not in known:
-            choices = [_setting_choice(one, at) for one in rows]
+        if key not in known:
+            choices = [_setting_choice(row, at) for row in rows]
             picked = await app.push_screen_wait(Picker(app.palette, "Settings", choices, foot=_SETTINGS_FOOT))
             if picked is None:
                 return
             at = picked
-        await _change_setting(desk, known[at])
-        wanted = ""
+        await _change_setting(app, link, known[at])
+        key = ""
 
 
 def _setting_choice(row: SettingRow, at: str) -> PickerChoice:
     origin = "" if row.origin == "default" else f"  {single_line(row.origin, 200).rpartition('/')[2]}"
-    return PickerChoice(
-        row.key, row.key, row.about, f"{format_value(row.value, row.default)}{origin}", row.key == at
-    )
+    value = f"{format_value(row.value, row.default)}{origin}"
+    return PickerChoice(row.key, row.key, row.about, value, row.key == at)
 
 
 def format_value(value: Json, default: Json = None) -> str:
-    """A value as it is read and typed; what holds where nothing is set stands in brackets."""
+    """A value as it is shown and typed; a default that is not set explicitly is in brackets."""
     if value is None:
         return "" if default is None else f"({format_value(default)})"
     if isinstance(value, list):
-        return ", ".join(str(one) for one in value)
+        return ", ".join(map(str, value))
     return value if isinstance(value, str) else json.dumps(value)
 
 
-async def _change_setting(desk: "SessionController", row: SettingRow) -> None:
-    app = desk.app
+async def _change_setting(app: ThemedApp, link: SessionLink, row: SettingRow) -> None:
     if not row.writable:
-        app.notify(
-            f"{row.key} is set in {row.origin}, which is stronger than your own file", severity="warning"
-        )
+        reason = f"{row.key} is set in {row.origin}, which takes precedence over your own file"
+        app.notify(reason, severity="warning")
         return
-    now = format_value(row.value)
+    current = format_value(row.value)
     if row.choices:
-        choices = [PickerChoice(one, one, now=one == now) for one in row.choices]
+        choices = [PickerChoice(choice, choice, now=choice == current) for choice in row.choices]
         if row.value is not None:
-            choices.append(
-                PickerChoice(
-                    _DEFAULT_CHOICE, f"default {format_value(None, row.default)}", "take the setting out"
-                )
-            )
+            label = f"default {format_value(None, row.default)}"
+            choices.append(PickerChoice(_DEFAULT_CHOICE, label, "remove the setting"))
         picked = await app.push_screen_wait(Picker(app.palette, row.key, choices))
         if picked is not None:
-            await _write_setting(desk, row, "" if picked == _DEFAULT_CHOICE else picked)
+            await _write_setting(app, link, row, "" if picked == _DEFAULT_CHOICE else picked)
         return
-    foot = f"{row.about}   Enter keeps it (empty: the default)   Esc leave"
-    typed = await app.push_screen_wait(TextDialog(app.palette, row.key, row.wanted, now, foot))
-    if typed is not None and typed != now:
-        await _write_setting(desk, row, typed)
+    foot = f"{row.about}   Enter stores it (empty: the default)   Esc leave"
+    typed = await app.push_screen_wait(TextDialog(app.palette, row.key, row.wanted, current, foot))
+    if typed is not None and typed != current:
+        await _write_setting(app, link, row, typed)
 
 
-async def _write_setting(desk: "SessionController", row: SettingRow, text: str) -> None:
-    app, link = desk.app, desk.link
-    assert link is not None
+async def _write_setting(app: ThemedApp, link: SessionLink, row: SettingRow, text: str) -> None:
     action = "config.set" if text else "config.unset"
     arguments: dict[str, Json] = {"key": row.key, **({"value": text} if text else {})}
-    answer = await app.push_screen_wait(
-        WaitDialog(app.palette, f"Keeping {row.key} …", link, action, arguments)
-    )
+    waiting = WaitDialog(app.palette, f"Storing {row.key} …", link, action, arguments)
+    answer = await app.push_screen_wait(waiting)
     if answer is None:
         return
-    said = single_line(answer.text, 200)
-    later = "" if row.live else "; it holds from the next session on"
-    ok = bool(answer.values.get("ok", True))
-    app.notify(f"{said}{later}" if ok else said, severity="information" if ok else "warning")
+    text = single_line(answer.text, 200)
+    if not answer.values.get("ok", True):
+        app.notify(text, severity="warning")
+    else:
+        app.notify(text if row.live else f"{text}; it applies from the next session on")

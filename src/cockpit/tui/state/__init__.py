@@ -1,6 +1,8 @@
-"""What the screen shows, as plain values: `reduce(state, envelope)` is all of its logic.
+"""What the screen shows, as plain values. Start with `reducer`: `reduce(state, envelope)` is all of the
+logic.
 
-Knows no widget and no Textual; the same envelopes give the same state, live or replayed.
+Imports no other sub-package of the TUI and no Textual. The same envelopes give the same state, live or
+replayed.
 """
 
 from cockpit.tui.state.reducer import reduce

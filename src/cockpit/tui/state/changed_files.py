@@ -1,32 +1,36 @@
-"""Which files the calls of a session changed, and by how much. What was taken back does not count.
+"""Which files the calls of a session changed, and by how much; and what a rewind does to that and to the
+Trace.
 
-What a rewind does to the state: what was said is marked, and the prompt comes back.
+Changes that a rewind took back do not count.
 """
 
 from cockpit.protocol.events import Envelope, FileChanged, Rewound
-from cockpit.tui.clean import clean, single_line
-from cockpit.tui.render import number_format
+from cockpit.protocol.safe_text import clean, single_line
 from cockpit.tui.state.entries import PromptEntry, RemarkEntry
 from cockpit.tui.state.screen_state import ChangedFile, FrontendRequest, ScreenState
 
+MAX_NAMED = 3
+"""Files named in a rewind's remark."""
+
 
 def record_change(state: ScreenState, event: FileChanged, envelope: Envelope) -> None:
-    """Take a change into the sums. A rewind's own writing belongs to no call: `rewound` counts anew."""
+    """Add a change to the sums. What a rewind itself writes belongs to no call and is counted afterwards."""
     if envelope.call:
         state.changes.append((envelope.seq, event))
         _add_change(state.files, event)
 
 
-def recount_after_rewind(state: ScreenState, event: Rewound, envelope: Envelope) -> None:
-    """Count without what this rewind took back, or with it again where that was undone."""
+def _recount_files(state: ScreenState, event: Rewound, envelope: Envelope) -> None:
+    """Count again without the changes this rewind took back, or with them where it was undone."""
     if event.undoes:
-        state.taken_back.pop(event.undoes, None)
+        state.undone_ranges.pop(event.undoes, None)
     elif event.what != "conversation":
-        state.taken_back[event.id] = (event.from_seq, envelope.seq, frozenset(event.kept))
+        state.undone_ranges[event.id] = (event.from_seq, envelope.seq, frozenset(event.kept))
     state.files.clear()
     for seq, change in state.changes:
         if not any(
-            begin <= seq < end and change.path not in kept for begin, end, kept in state.taken_back.values()
+            begin <= seq < end and change.path not in left_alone
+            for begin, end, left_alone in state.undone_ranges.values()
         ):
             _add_change(state.files, change)
 
@@ -39,12 +43,9 @@ def _add_change(files: dict[str, ChangedFile], event: FileChanged) -> None:
     files[event.path] = ChangedFile(event.path, change, added, removed, event.moved_from)
 
 
-MAX_NAMED = 3
-
-
 def apply_rewind(state: ScreenState, event: Rewound, envelope: Envelope) -> None:
-    """Take a rewind, or one that was undone, into `state`."""
-    recount_after_rewind(state, event, envelope)
+    """Mark the prompts that a rewind took back, or brought back, and return the prompt to its screen."""
+    _recount_files(state, event, envelope)
     if event.undoes:
         state.rewinds.pop(event.undoes, None)
     elif event.what != "files":
@@ -63,11 +64,9 @@ def apply_rewind(state: ScreenState, event: Rewound, envelope: Envelope) -> None
 
 
 def _describe_rewind(event: Rewound) -> str:
-    restored = (
-        f"{number_format.format_count(event.files, 'file')} restored"
-        if event.files
-        else "no file had to change"
-    )
+    restored = "no file had to change"
+    if event.files:
+        restored = f"{event.files:,} {'file' if event.files == 1 else 'files'} restored"
     if event.undoes:
         return f"the rewind is undone: {restored}" if event.what != "conversation" else "the rewind is undone"
     parts = {"files": restored, "both": f"{restored}, the conversation is shorter"}
@@ -75,9 +74,11 @@ def _describe_rewind(event: Rewound) -> str:
 
 
 def _rewind_hint(event: Rewound) -> str:
-    said = [f"not restored: {single_line(one)}" for one in event.left[:MAX_NAMED]]
+    parts = [f"not restored: {single_line(path)}" for path in event.left[:MAX_NAMED]]
     if event.kept:
-        said.append(f"yours, kept: {', '.join(map(single_line, event.kept[:MAX_NAMED]))}")
+        parts.append(
+            f"your own changes, left as they are: {', '.join(map(single_line, event.kept[:MAX_NAMED]))}"
+        )
     if not event.undoes:
-        said.append("/rewind undo takes it back")
-    return "; ".join(said)
+        parts.append("/rewind undo takes it back")
+    return "; ".join(parts)

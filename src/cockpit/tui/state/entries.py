@@ -1,8 +1,7 @@
-"""Blocks of content made safe to draw, and cut to what a screen can use.
+"""The entries of the Trace, and the cleaning of the content blocks in them.
 
-The entries of the Trace. They grow in place, so that a delta costs the same in the longest session.
-
-Every text in them is safe to draw (`tui/clean`). `expanded` is the reader's choice; None is the default.
+Entries grow in place, so that a delta costs the same in the longest session. Every text in them is safe to
+draw. `expanded` is the user's choice; None means the default.
 """
 
 from collections.abc import Mapping
@@ -11,12 +10,13 @@ from typing import Literal, TypeAlias
 
 from cockpit.protocol.content import Block, Code, Diff, Image, Markdown, Plot, Table, Text, Tree
 from cockpit.protocol.messages import AskedBy, Kind, Limit, StopReason, Usage
-from cockpit.tui.clean import clean, clean_output, single_line
+from cockpit.protocol.safe_text import clean, clean_output, single_line
 
 _MAX_CHARACTERS = 400_000
 
 
 def clean_blocks(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
+    """Make blocks safe to draw, and cut their text to what a screen can use."""
     return tuple(_clean_block(block) for block in blocks)
 
 
@@ -57,7 +57,7 @@ def _clean_tree(tree: Tree) -> Tree:
 
 
 def _clean_diff_line(line: str) -> str:
-    """A line of a diff: a carriage return at its end is a fact of the file and is shown."""
+    """Clean a line of a diff; a carriage return belongs to the file and is shown."""
     if line.endswith("\r"):
         return clean(line[:-1]) + "␍"
     return clean(line.replace("\r", "␍"))
@@ -65,12 +65,12 @@ def _clean_diff_line(line: str) -> str:
 
 CallStatus = Literal["running", "waiting", "ok", "error", "denied", "cancelled", "interrupted", "repeated"]
 TAIL_LINES = 200
-"""Lines of a running tool's output that are kept for the screen."""
+"""How many lines of a running tool's output are stored for the screen."""
 
 
 @dataclass(slots=True)
 class WelcomeEntry:
-    """Where a session begins; the counts come later than the first paint."""
+    """The start of a session; the counts arrive after the first paint."""
 
     project: str
     path: str
@@ -82,8 +82,8 @@ class WelcomeEntry:
 
 @dataclass(slots=True)
 class PromptEntry:
-    """What a person said, or the skill that they called says for them. `steer`: while a turn ran. `seq` is
-    its event's; `rewound`: it is not told to the model any more."""
+    """A prompt, or the text of a skill the user called. `steer`: sent while a turn ran. `rewound`: the
+    model does not see it any more."""
 
     text: str
     origin: str = "tui"
@@ -95,7 +95,7 @@ class PromptEntry:
 
 @dataclass(slots=True)
 class ThoughtEntry:
-    """A model's thoughts; `parts` are only ever added to until `done`."""
+    """A model's thoughts; `parts` only grow until `done`."""
 
     parts: list[str] = field(default_factory=list)
     done: bool = False
@@ -110,12 +110,11 @@ class ThoughtEntry:
 
 @dataclass(slots=True)
 class AnswerEntry:
-    """A model's answer. `whole` counts how often its text was replaced rather than added to."""
+    """A model's answer. `replacements` counts how often its text was replaced rather than added to."""
 
     parts: list[str] = field(default_factory=list)
     done: bool = False
-    whole: int = 0
-    cut: str = ""
+    replacements: int = 0
 
     @property
     def text(self) -> str:
@@ -124,7 +123,7 @@ class AnswerEntry:
 
 @dataclass(slots=True)
 class CallEntry:
-    """A tool call. `tail` is what a running one printed last; `blocks` and `text` its result."""
+    """A tool call. `tail` is the latest output of a running call; `blocks` and `text` are the result."""
 
     call: str
     name: str
@@ -137,13 +136,12 @@ class CallEntry:
     tail: list[str] = field(default_factory=list)
     blocks: tuple[Block, ...] = ()
     text: str = ""
-    handle: str = ""
     expanded: bool | None = None
 
 
 @dataclass(slots=True)
 class SubagentEntry:
-    """A subagent's work, folded to one line: what it does now, and what it answered."""
+    """A subagent's work, folded to one line. `done` is the stop reason, `text` the answer."""
 
     agent: str
     activity: str = ""
@@ -156,7 +154,7 @@ class SubagentEntry:
 
 @dataclass(slots=True)
 class RemarkEntry:
-    """A line of the cockpit's own: a warning, an error, a note. `hint` says what to do."""
+    """A line of cockpit's own. `hint` says what to do."""
 
     level: Literal["note", "warning", "error"]
     text: str
@@ -166,7 +164,7 @@ class RemarkEntry:
 
 @dataclass(slots=True)
 class OutputEntry:
-    """What a local command or a plugin shows."""
+    """The output of a local command or a plugin."""
 
     plugin: str
     blocks: tuple[Block, ...]
@@ -175,7 +173,7 @@ class OutputEntry:
 
 @dataclass(slots=True)
 class PlanEntry:
-    """The plan that a person approves. `note` is the word they gave with it."""
+    """A plan for the user to approve. `note` came with their decision."""
 
     text: str
     state: str
@@ -209,4 +207,4 @@ Entry: TypeAlias = (
     | TurnEndEntry
 )
 FOLDABLE = (PromptEntry, ThoughtEntry, CallEntry, SubagentEntry, OutputEntry)
-"""Entries that a reader can open and shut."""
+"""Entries that the user can open and fold."""

@@ -1,18 +1,13 @@
-"""Plan mode in the state: where it stands, and the one entry of the plan that waits.
+"""`reduce`: folds one envelope into the state. Each event costs the same however long the session is."""
 
-Subagents: all that one of them does is one entry of the Trace, folded.
-
-`reduce`: one envelope into the state. Each event costs the same however long the session is.
-"""
-
-from typing import TypeAlias, assert_never
+from typing import Literal, TypeAlias, assert_never
 
 from cockpit.protocol import events
 from cockpit.protocol.content import plain_text
 from cockpit.protocol.events import Envelope, Event
 from cockpit.protocol.messages import AssistantMessage, ToolMessage, UserMessage
 from cockpit.protocol.rows import TodoRow
-from cockpit.tui.clean import clean, single_line
+from cockpit.protocol.safe_text import clean, single_line
 from cockpit.tui.state import changed_files, screen_state, tool_calls
 from cockpit.tui.state.entries import (
     AnswerEntry,
@@ -31,22 +26,22 @@ from cockpit.tui.state.screen_state import FrontendRequest, RunningTurn, ScreenS
 
 
 def apply_plan_change(state: ScreenState, event: events.PlanChanged) -> None:
-    """A plan is one entry: what becomes of it is said where it stands."""
+    """Show a plan as one entry, whose state changes in place."""
     state.plan = event
-    at, waiting = state.plan_at, event.state == "pending"
+    at, waiting = state.plan_entry, event.state == "pending"
     entry = state.entries[at] if 0 <= at < len(state.entries) else None
     if isinstance(entry, PlanEntry) and not (waiting and entry.text != clean(event.text)):
         entry.text, entry.note = clean(event.text or entry.text), single_line(event.note)
         entry.state = {"idle": "set aside", "planning": "set aside"}.get(event.state, event.state)
         state.touch(at)
     elif event.text and event.state not in ("idle", "planning"):
-        state.plan_at = state.add(PlanEntry(clean(event.text), event.state, single_line(event.note)))
+        state.plan_entry = state.add(PlanEntry(clean(event.text), event.state, single_line(event.note)))
     if not waiting:
-        state.plan_at = -1
+        state.plan_entry = -1
 
 
 def apply_subagent_event(state: ScreenState, envelope: Envelope) -> bool:
-    """Whether the event was a subagent's own business and was taken; else it is the session's."""
+    """Fold an event of a subagent into its one entry; false where the event concerns the whole session."""
     event = envelope.event
     match event:
         case events.TextDelta() | events.ThoughtDelta() | events.ToolCallProgressed():
@@ -89,7 +84,7 @@ def _subagent_entry(state: ScreenState, agent: str) -> SubagentEntry:
 
 
 def reduce(state: ScreenState, envelope: Envelope) -> None:
-    """Take `envelope` into `state`."""
+    """Fold `envelope` into `state`."""
     event = envelope.event
     if envelope.agent not in ("main", "") and apply_subagent_event(state, envelope):
         return
@@ -106,14 +101,14 @@ def reduce(state: ScreenState, envelope: Envelope) -> None:
 
 
 def _reduce_durable(state: ScreenState, envelope: Envelope, event: Event) -> None:
-    """Everything but deltas; split in two, for the reader's sake, by whether a turn is needed."""
+    """Fold what belongs to a turn; the rest goes to `_reduce_status`."""
     match event:
         case events.TurnStarted():
             _start_turn(state, event, envelope)
         case events.StepStarted():
             _start_step(state, event)
         case events.MessageFinished():
-            _finish_message(state, event, envelope.time)
+            _finish_message(state, event)
         case events.ToolCallStarted():
             tool_calls.start_call(state, event, envelope.time)
             screen_state.note_call(state.code, event, state.root)
@@ -125,7 +120,7 @@ def _reduce_durable(state: ScreenState, envelope: Envelope, event: Event) -> Non
             tool_calls.resolve_approval(state, event)
         case events.QuestionAsked():
             state.questions[event.id] = event
-            state.asked_in[event.id] = envelope.call
+            state.request_calls[event.id] = envelope.call
             state.aspects.add("work")
         case events.TurnFinished():
             _finish_turn(state, event)
@@ -154,7 +149,7 @@ _StatusEvent: TypeAlias = (
 
 
 def _reduce_status(state: ScreenState, envelope: Envelope, event: _StatusEvent) -> None:
-    """What is so between turns and beside them."""
+    """Fold what may happen outside a turn."""
     state.aspects |= {"work", "bar"}
     match event:
         case events.SessionStarted():
@@ -174,7 +169,9 @@ def _reduce_status(state: ScreenState, envelope: Envelope, event: _StatusEvent) 
         case events.ContextCompacted():
             state.add(RemarkEntry("note", f"context compacted: {event.before:,} to {event.after:,} tokens"))
         case events.Unknown():
-            state.add(RemarkEntry("note", f"event {single_line(event.kind)} is not known to this version"))
+            state.add(
+                RemarkEntry("note", f"unknown event {single_line(event.kind)}: a newer cockpit may show it")
+            )
         case events.Rewound():
             changed_files.apply_rewind(state, event, envelope)
         case events.UsageChanged():
@@ -187,7 +184,7 @@ def _reduce_status(state: ScreenState, envelope: Envelope, event: _StatusEvent) 
             state.panels[event.panel] = event.rows
             screen_state.note_panel_change(state.code, event)
         case events.AgentChanged():
-            pass  # the panel `agents` and the subagent's own events tell of it
+            pass  # the panel `agents` and the subagent's own events show it
         case _:
             assert_never(event)
 
@@ -201,10 +198,10 @@ def _change_session(state: ScreenState, event: events.SessionChanged) -> None:
 
 
 def _start_session(state: ScreenState, event: events.SessionStarted, session: str) -> None:
-    state.session, state.root, state.version = session, event.root, event.version
+    state.session, state.root = session, event.root
     state.model, state.mode, state.trusted = event.model, event.mode, event.trusted
     state.isolation = event.isolation
-    state.started, state.resumed = True, event.resumed
+    state.started = True
     _update_welcome(state)
     if event.resumed and len(state.entries) > 1:
         _close_unfinished(state, "interrupted")
@@ -215,7 +212,7 @@ def _start_session(state: ScreenState, event: events.SessionStarted, session: st
 
 
 def _update_welcome(state: ScreenState) -> None:
-    """The first entry names the model, and how to attach one where there is none."""
+    """Name the model in the first entry, or how to connect one."""
     if state.entries and isinstance(first := state.entries[0], WelcomeEntry):
         first.model = state.model
         offline = state.model.partition(":")[0] == "offline"
@@ -224,7 +221,7 @@ def _update_welcome(state: ScreenState) -> None:
 
 
 def _start_turn(state: ScreenState, event: events.TurnStarted, envelope: Envelope) -> None:
-    state.waiting = [one for one in state.waiting if one.op != event.op]
+    state.pending = [prompt for prompt in state.pending if prompt.op != event.op]
     state.turn = RunningTurn(envelope.turn, envelope.time)
     text = clean(plain_text(event.content))
     if text:
@@ -272,26 +269,26 @@ def _end_thought(state: ScreenState, message: str) -> None:
         state.touch(number)
 
 
-def _finish_message(state: ScreenState, event: events.MessageFinished, time: float) -> None:
+def _finish_message(state: ScreenState, event: events.MessageFinished) -> None:
     match event.message:
         case UserMessage(content):
             _add_steer(state, clean(plain_text(content)))
         case AssistantMessage():
             _finish_answer(state, event.id, event.message)
         case ToolMessage():
-            pass  # the call's ToolCallFinished says the same, and more
+            pass  # ToolCallFinished has the same result, and more
 
 
 def _add_steer(state: ScreenState, text: str) -> None:
-    for one in state.waiting:
-        if one.kind == "steer" and one.text.strip() == text.strip():
-            state.waiting.remove(one)
+    for prompt in state.pending:
+        if prompt.kind == "steer" and prompt.text.strip() == text.strip():
+            state.pending.remove(prompt)
             break
     state.add(PromptEntry(text, steer=True))
 
 
 def _finish_answer(state: ScreenState, id: str, message: AssistantMessage) -> None:
-    """The whole message; deltas that built it are kept where they say the same."""
+    """Replace what the deltas built by the finished message."""
     if message.thoughts:
         number = state.thoughts.get(id)
         if number is None:
@@ -309,19 +306,14 @@ def _finish_answer(state: ScreenState, id: str, message: AssistantMessage) -> No
     assert isinstance(entry, AnswerEntry)
     whole = clean(message.text)
     if entry.parts and entry.text != whole:
-        entry.whole += 1
+        entry.replacements += 1
     entry.parts, entry.done = [whole], True
-    entry.cut = {
-        "length": "cut off by the model's limit",
-        "content_filter": "stopped by a content filter",
-    }.get(message.finish, "interrupted" if message.finish == "interrupted" else "")
     state.touch(number)
 
 
 def _finish_turn(state: ScreenState, event: events.TurnFinished) -> None:
     turn = state.turn
-    status = "cancelled" if event.stop_reason == "cancelled" else "interrupted"
-    _close_unfinished(state, status)
+    _close_unfinished(state, "cancelled" if event.stop_reason == "cancelled" else "interrupted")
     state.turn = None
     state.approvals.clear()
     state.questions.clear()
@@ -340,12 +332,12 @@ def _finish_turn(state: ScreenState, event: events.TurnFinished) -> None:
     )
 
 
-def _close_unfinished(state: ScreenState, status: str) -> None:
-    """Nothing runs any more: whatever was open is marked so."""
+def _close_unfinished(state: ScreenState, status: Literal["cancelled", "interrupted"]) -> None:
+    """Give every running call `status`, and end unfinished answers and thoughts."""
     for number in list(state.running.values()):
         entry = state.entries[number]
         if isinstance(entry, CallEntry):
-            entry.status = "cancelled" if status == "cancelled" else "interrupted"
+            entry.status = status
             state.touch(number)
     state.running.clear()
     for numbers in (state.texts, state.thoughts):

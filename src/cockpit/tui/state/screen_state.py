@@ -1,9 +1,5 @@
-"""What the screen knows of the code: the file at hand, its outline, the problems, and which tab is open.
-
-Events change it in `reduce`; answers to queries are put in by `tui/asking`. `stale` names what must be
-asked again.
-
-The state of one session as its screen needs it. Changed only by `reducer` and by a reader's choices.
+"""The state of one session as its screen needs it. Changed only by `reducer`, by answers to queries, and by
+what the user folds or chooses.
 """
 
 from dataclasses import dataclass, field
@@ -14,37 +10,38 @@ from cockpit.protocol.code import ProblemRows, SymbolRows
 from cockpit.protocol.events import ApprovalRequested, FileChanged, PlanChanged, QuestionAsked
 from cockpit.protocol.messages import Json, Mode, Usage
 from cockpit.protocol.rows import PanelRow, TodoRow
-from cockpit.tui.state.entries import Entry
+from cockpit.tui.state.entries import FOLDABLE, CallEntry, Entry, SubagentEntry, ThoughtEntry
 
 Tab = Literal["now", "outline", "problems"]
+Aspect = Literal["trace", "work", "bar"]
 TABS: tuple[Tab, ...] = ("now", "outline", "problems")
 
 
 @dataclass(slots=True)
 class CodeState:
-    """`line` is where in the file at hand somebody is (0: nobody said); `tab` is what a person chose,
-    which what waits for them hides for a while; `symbol` is the place they chose last."""
+    """What the screen knows of the code. `line` is the line of interest in the current file (0: unknown),
+    `symbol` the name picked last, `tab` the tab the user chose; `stale` names what must be asked for
+    again."""
 
     tab: Tab = "now"
-    at_hand: str = ""
+    current_file: str = ""
     line: int = 0
     symbol: str = ""
     outline: SymbolRows | None = None
-    outline_of: str = ""
     problems: ProblemRows | None = None
     stale: set[Literal["outline", "problems", "servers"]] = field(default_factory=set)
 
 
 def set_current_file(code: CodeState, path: str, line: int = 0) -> None:
-    """`path` is the file at hand now."""
-    if path != code.at_hand:
+    """Make `path` the current file."""
+    if path != code.current_file:
         code.outline = None
-    code.at_hand, code.line = path, line
+    code.current_file, code.line = path, line
     code.stale.add("outline")
 
 
 def note_call(code: CodeState, event: events.ToolCallStarted, root: str) -> None:
-    """A call that reads or writes a file makes it the one at hand."""
+    """Make the file that a call reads or edits the current file."""
     arguments = event.call.arguments
     path = arguments.get("path") or arguments.get("file_path")
     if event.kind not in ("read", "edit") or not isinstance(path, str) or not path.strip():
@@ -54,18 +51,18 @@ def note_call(code: CodeState, event: events.ToolCallStarted, root: str) -> None
 
 
 def note_file_change(code: CodeState, event: events.FileChanged) -> None:
-    """A file is different on disk."""
+    """Follow a file that changed on disk."""
     if event.change == "deleted":
-        if event.path == code.at_hand:
-            code.at_hand, code.outline = "", None
-    elif code.at_hand in (event.path, event.moved_from):
+        if event.path == code.current_file:
+            code.current_file, code.outline = "", None
+    elif code.current_file in (event.path, event.moved_from):
         set_current_file(code, event.path, code.line)
-    elif not code.at_hand:
+    elif not code.current_file:
         set_current_file(code, event.path)
 
 
 def note_panel_change(code: CodeState, event: events.PanelChanged) -> None:
-    """What the servers know, or how they are, or files on disk, is different."""
+    """Mark as stale what depends on a panel that changed."""
     if event.panel == "problems":
         code.stale.add("problems")
     elif event.panel == "files":
@@ -76,12 +73,9 @@ def note_panel_change(code: CodeState, event: events.PanelChanged) -> None:
             code.stale.add("outline")
 
 
-Aspect = Literal["trace", "work", "bar"]
-
-
 @dataclass(slots=True)
 class RunningTurn:
-    """The running turn. `began` is seconds since the epoch."""
+    """`began` is in seconds since the epoch."""
 
     id: str
     began: float
@@ -93,7 +87,7 @@ class RunningTurn:
 
 @dataclass(frozen=True, slots=True)
 class PendingPrompt:
-    """Something a person typed that the session has not taken up yet."""
+    """Something the user sent that the session has not taken up yet."""
 
     op: str
     text: str
@@ -102,7 +96,7 @@ class PendingPrompt:
 
 @dataclass(frozen=True, slots=True)
 class ChangedFile:
-    """A file this session changed; lines are sums over all its changes."""
+    """A file this session changed; line counts are sums over all its changes."""
 
     path: str
     change: Literal["created", "modified", "deleted", "moved"]
@@ -113,7 +107,7 @@ class ChangedFile:
 
 @dataclass(frozen=True, slots=True)
 class FrontendRequest:
-    """What the core asks of the frontend: an action by name, or an answer to a screen's op."""
+    """What the core asks of the frontend: to run an action, or to take the answer to a screen's op."""
 
     kind: str
     plugin: str
@@ -125,33 +119,34 @@ class FrontendRequest:
 
 @dataclass(slots=True)
 class ScreenState:
-    """`touched` are the entries changed since the screen last looked, `aspects` the regions."""
+    """`touched` are the entries that changed since the last frame, `aspects` the regions."""
 
     session: str = ""
     root: str = ""
-    version: str = ""
     model: str = ""
     mode: Mode = "ask"
     trusted: bool = True
     isolation: Literal["full", "partial", "none", ""] = ""
-    branch: str = ""  # of the worktree the session stands in
+    branch: str = ""  # of the worktree the session works in
     title: str = ""
     started: bool = False
-    resumed: bool = False
     closed: str = ""
     seq: int = 0
     entries: list[Entry] = field(default_factory=list)
     touched: set[int] = field(default_factory=set)
     aspects: set[Aspect] = field(default_factory=set)
     turn: RunningTurn | None = None
-    waiting: list[PendingPrompt] = field(default_factory=list)
+    pending: list[PendingPrompt] = field(default_factory=list)
     approvals: dict[str, ApprovalRequested] = field(default_factory=dict)
     questions: dict[str, QuestionAsked] = field(default_factory=dict)
-    running: dict[str, int] = field(default_factory=dict)  # call id: its entry
+    running: dict[str, int] = field(default_factory=dict)  # call id: number of its entry
     todo: tuple[TodoRow, ...] = ()
     files: dict[str, ChangedFile] = field(default_factory=dict)
-    changes: list[tuple[int, FileChanged]] = field(default_factory=list)  # of calls, with their place
-    taken_back: dict[str, tuple[int, int, frozenset[str]]] = field(default_factory=dict)  # op: but not those
+    changes: list[tuple[int, FileChanged]] = field(
+        default_factory=list
+    )  # of calls: sequence number and event
+    # op id of a rewind that restored files: sequence numbers from and to, and the paths it left alone
+    undone_ranges: dict[str, tuple[int, int, frozenset[str]]] = field(default_factory=dict)
     usage: Usage = field(default_factory=Usage)
     context: int = 0
     window: int = 0
@@ -159,37 +154,55 @@ class ScreenState:
     titles: dict[str, str] = field(default_factory=dict)  # of panels that plugins registered
     code: CodeState = field(default_factory=CodeState)
     plan: PlanChanged = field(default_factory=lambda: PlanChanged("", "idle"))
-    plan_at: int = -1  # the entry of the plan that waits
+    plan_entry: int = -1  # number of the pending plan's entry
     requests: list[FrontendRequest] = field(default_factory=list)
-    rewinds: dict[str, tuple[int, int]] = field(default_factory=dict)  # op: events not told any more
-    captured: set[str] = field(default_factory=set)  # ops whose answers a screen takes
-    texts: dict[str, int] = field(default_factory=dict)  # message id: the entry of its text
+    rewinds: dict[str, tuple[int, int]] = field(
+        default_factory=dict
+    )  # op id: the range of events it took back
+    captured: set[str] = field(default_factory=set)  # ids of ops whose answers go to a screen
+    texts: dict[str, int] = field(default_factory=dict)  # message id: number of the entry of its text
     thoughts: dict[str, int] = field(default_factory=dict)
     calls: dict[str, int] = field(default_factory=dict)
     agents: dict[str, int] = field(default_factory=dict)
-    asked_in: dict[str, str] = field(default_factory=dict)  # request id: the call it belongs to
+    request_calls: dict[str, str] = field(default_factory=dict)  # request id: id of the call it belongs to
 
     @property
     def busy(self) -> bool:
         return self.turn is not None
 
     @property
+    def first_approval(self) -> ApprovalRequested | None:
+        """The approval that the user answers next."""
+        return next(iter(self.approvals.values()), None)
+
+    @property
+    def first_question(self) -> QuestionAsked | None:
+        """The question that the user answers next."""
+        return next(iter(self.questions.values()), None)
+
+    @property
+    def first_form(self) -> QuestionAsked | None:
+        """The form, or page to open, that the user answers next."""
+        forms = (question for question in self.questions.values() if question.fields or question.url)
+        return next(forms, None)
+
+    @property
     def is_working(self) -> bool:
-        """A turn runs, or a call that a person made beside it."""
+        """Whether a turn runs, or a call that the user made outside it."""
         return self.busy or bool(self.running)
 
     @property
     def tab(self) -> Tab:
-        """What Work shows: what waits for a person comes before the tab they chose."""
+        """The tab that Work shows: what waits for the user comes before the tab they chose."""
         return "now" if self.approvals or self.questions else self.code.tab
 
     @property
     def fullness(self) -> float | None:
-        """How full the context window is, 0 to 1; None while nobody knows its size."""
+        """How full the context window is, 0 to 1; None while its size is unknown."""
         return self.context / self.window if self.window > 0 else None
 
     def add(self, entry: Entry) -> int:
-        """Put `entry` at the end of the Trace."""
+        """Append `entry` to the Trace and return its number."""
         self.entries.append(entry)
         number = len(self.entries) - 1
         self.touch(number)
@@ -198,3 +211,34 @@ class ScreenState:
     def touch(self, number: int) -> None:
         self.touched.add(number)
         self.aspects.add("trace")
+
+    def touch_running(self) -> None:
+        """Touch every entry that shows something running."""
+        for number in (*self.running.values(), *self.thoughts.values(), *self.agents.values()):
+            entry = self.entries[number]
+            if isinstance(entry, CallEntry) or (
+                isinstance(entry, ThoughtEntry | SubagentEntry) and not entry.done
+            ):
+                self.touch(number)
+        self.aspects.add("work")
+
+    def toggle_entry(self, number: int) -> bool:
+        """Open or fold an entry; false where it cannot be folded."""
+        entry = self.entries[number]
+        if not isinstance(entry, FOLDABLE):
+            return False
+        entry.expanded = not entry.expanded
+        self.touch(number)
+        return True
+
+    def toggle_folds(self, start: int = 0) -> None:
+        """Open what is folded from entry `start` on; when all of it is open, fold it."""
+        foldable = [
+            (number, entry)
+            for number, entry in enumerate(self.entries)
+            if number >= start and isinstance(entry, FOLDABLE)
+        ]
+        expand = not all(entry.expanded for _, entry in foldable)
+        for number, entry in foldable:
+            entry.expanded = expand or None
+            self.touch(number)

@@ -1,19 +1,9 @@
-"""Tool calls, and the approvals and questions that belong to them."""
+"""Reduces the events of tool calls, and of the approvals and questions that belong to them."""
 
 from cockpit.protocol import events
-from cockpit.protocol.messages import Outcome
-from cockpit.tui.clean import clean_output, single_line
+from cockpit.protocol.safe_text import clean_output, single_line
 from cockpit.tui.state.entries import TAIL_LINES, CallEntry, CallStatus, clean_blocks
 from cockpit.tui.state.screen_state import ScreenState
-
-_OUTCOME_STATUS: dict[Outcome, CallStatus] = {
-    "ok": "ok",
-    "error": "error",
-    "denied": "denied",
-    "cancelled": "cancelled",
-    "interrupted": "interrupted",
-    "repeated": "repeated",
-}
 
 
 def start_call(state: ScreenState, event: events.ToolCallStarted, time: float) -> None:
@@ -49,8 +39,7 @@ def finish_call(state: ScreenState, event: events.ToolCallFinished) -> None:
     if entry is None:
         entry = CallEntry(result.call, single_line(result.name), "other", single_line(result.name))
         number = state.calls[result.call] = state.add(entry)
-    entry.status, entry.seconds = _OUTCOME_STATUS[result.outcome], result.seconds
-    entry.text, entry.handle = clean_output(result.text), result.handle
+    entry.status, entry.seconds, entry.text = result.outcome, result.seconds, clean_output(result.text)
     entry.blocks = clean_blocks(result.blocks)
     entry.tail = []
     state.running.pop(result.call, None)
@@ -61,14 +50,14 @@ def finish_call(state: ScreenState, event: events.ToolCallFinished) -> None:
 
 def add_approval(state: ScreenState, event: events.ApprovalRequested, call: str) -> None:
     state.approvals[event.id] = event
-    state.asked_in[event.id] = call
+    state.request_calls[event.id] = call
     _set_status(state, call, "waiting")
     state.aspects |= {"work", "bar"}
 
 
 def resolve_approval(state: ScreenState, event: events.ApprovalResolved) -> None:
     state.approvals.pop(event.id, None)
-    call = state.asked_in.pop(event.id, "")
+    call = state.request_calls.pop(event.id, "")
     if call in state.running:
         _set_status(state, call, "running")
     state.aspects |= {"work", "bar"}
@@ -82,10 +71,10 @@ def _set_status(state: ScreenState, call: str, status: CallStatus) -> None:
 
 
 def _forget_requests(state: ScreenState, call: str) -> None:
-    for request in [one for one, of in state.asked_in.items() if of == call]:
+    for request in [request for request, owner in state.request_calls.items() if owner == call]:
         state.approvals.pop(request, None)
         state.questions.pop(request, None)
-        del state.asked_in[request]
+        del state.request_calls[request]
 
 
 def _find_call(state: ScreenState, call: str) -> tuple[CallEntry | None, int]:

@@ -1,3 +1,5 @@
-"""The terminal around the app: Textual's driver with faster Esc and safe pastes, and the programs outside
-the TUI (clipboard tools, editors). Imports no other sub-package of the TUI.
+"""The terminal around the app: Textual's driver with faster Esc and safe pastes, clipboard programs and
+editors.
+
+Imports no other sub-package of the TUI.
 """

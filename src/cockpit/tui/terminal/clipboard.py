@@ -1,4 +1,4 @@
-"""Copying: which way leads to a person's clipboard, and an honest word on what was done."""
+"""Copying to the user's clipboard: which program to use, and what to report afterwards."""
 
 import shutil
 import subprocess
@@ -10,9 +10,9 @@ FindProgram = Callable[[str], str | None]
 def find_clipboard_tool(
     platform: str, environment: Mapping[str, str], which: FindProgram = shutil.which
 ) -> tuple[str, ...]:
-    """The program that takes text for the clipboard on its standard input; empty where none fits.
+    """The program that copies its standard input to the clipboard; empty where there is none.
 
-    Over SSH a program would copy on the far machine, so there it is the terminal's part alone.
+    Over SSH a program would copy on the remote machine, so there copying is left to the terminal.
     """
     if environment.get("SSH_CONNECTION") or environment.get("SSH_TTY"):
         return ()
@@ -27,11 +27,11 @@ def find_clipboard_tool(
         candidates += [("xclip", "-selection", "clipboard"), ("xsel", "--clipboard", "--input")]
     if environment.get("TERMUX_VERSION"):
         candidates.append(("termux-clipboard-set",))
-    return next((one for one in candidates if which(one[0])), ())
+    return next((command for command in candidates if which(command[0])), ())
 
 
 def copy_with_tool(command: tuple[str, ...], text: str) -> bool:
-    """Hand `text` to `command`; whether it took it. Called in a thread."""
+    """Pass `text` to `command`. Returns whether it succeeded. Called in a thread."""
     encoding = "utf-16-le" if command[0] == "clip.exe" else "utf-8"
     try:
         done = subprocess.run(
@@ -47,10 +47,10 @@ def copy_with_tool(command: tuple[str, ...], text: str) -> bool:
     return done.returncode == 0
 
 
-def describe_copy(what: str, length: int, command: tuple[str, ...], taken: bool, in_tmux: bool) -> str:
-    """What is said afterwards: that it was copied only where that is known."""
+def describe_copy(what: str, length: int, command: tuple[str, ...], copied: bool, in_tmux: bool) -> str:
+    """Report a copy; it is called copied only where that is certain."""
     amount = f"{what} ({length:,} characters)"
-    if taken:
+    if copied:
         return f"copied {amount} with {command[0]}"
     hint = "; in tmux this needs `set -g set-clipboard on`" if in_tmux else ""
     return f"sent {amount} to the terminal (OSC 52); not every terminal accepts it{hint}"

@@ -1,9 +1,9 @@
-"""Textual's driver with a bare Esc that is felt at once, and signals that end the app and restore the screen.
+"""Textual's driver with a faster Esc and safe pastes, and signals that end the app and restore the screen.
 
-Textual polls its input every 100 ms, so a lone ESC byte waits that long before it is a key; here the
-poll is short exactly while a sequence may be unfinished. And its parser takes an ESC inside a bracketed
-paste for a key and what follows for typed keys, where a line's end sends the prompt: what is pasted is
-cleaned before it. POSIX only; elsewhere Textual's own is used.
+Textual polls its input every 100 ms, so a lone ESC byte waits that long before it counts as a key; here the
+poll is short while a sequence may be unfinished. Textual's parser also takes an ESC inside a bracketed paste
+for a key and what follows for typed keys, where the end of a line would send the prompt; so pastes are
+cleaned first. POSIX only; elsewhere Textual's own driver is used.
 """
 
 import os
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 ESCAPE_SECONDS = 0.02
 _IDLE_SECONDS = 0.1
-PASTE, PASTED = "\x1b[200~", "\x1b[201~"
-# Colours and titles of what was copied, then every other control character but tab and line ends.
+PASTE_START, PASTE_END = "\x1b[200~", "\x1b[201~"
+# Escape sequences, then every other control character except tab and line ends.
 _CONTROL_SEQUENCES = re.compile(
     r"""
     \x1b\[[0-?]*[ -/]*[@-~] | \x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?
@@ -36,10 +36,10 @@ _CONTROL_SEQUENCES = re.compile(
 
 
 class PasteFilter:
-    """Takes the escape sequences out of what is pasted, and hands a paste on when it is whole."""
+    """Removes escape sequences from pastes, and passes a paste on when it is complete."""
 
     def __init__(self) -> None:
-        self._tail = ""  # of what was typed: a mark may come in two reads
+        self._tail = ""  # of the typed text: the start of a paste may arrive in two reads
         self._pasted: str | None = None
 
     def clean(self, text: str) -> str:
@@ -48,31 +48,31 @@ class PasteFilter:
             if self._pasted is None:
                 text = self._typed(text, out)
                 continue
-            seen = max(0, len(self._pasted) - len(PASTED))
+            checked = max(0, len(self._pasted) - len(PASTE_END))
             self._pasted += text
-            if (end := self._pasted.find(PASTED, seen)) < 0:
+            if (end := self._pasted.find(PASTE_END, checked)) < 0:
                 break
-            out += (_CONTROL_SEQUENCES.sub("", self._pasted[:end]), PASTED)
-            text, self._pasted, self._tail = self._pasted[end + len(PASTED) :], None, ""
+            out += (_CONTROL_SEQUENCES.sub("", self._pasted[:end]), PASTE_END)
+            text, self._pasted, self._tail = self._pasted[end + len(PASTE_END) :], None, ""
         return "".join(out)
 
     def _typed(self, text: str, out: list[str]) -> str:
-        """Pass on what was typed. Returns what comes after the beginning of a paste."""
+        """Pass on typed text. Returns what follows the start of a paste."""
         known = len(self._tail)
-        begin = (self._tail + text).find(PASTE)
+        begin = (self._tail + text).find(PASTE_START)
         if begin < 0:
             out.append(text)
-            self._tail = (self._tail + text)[1 - len(PASTE) :]
+            self._tail = (self._tail + text)[1 - len(PASTE_START) :]
             return ""
-        begin += len(PASTE) - known
+        begin += len(PASTE_START) - known
         out.append(text[:begin])
         self._pasted = ""
         return text[begin:]
 
 
 class KeyParser(XTermParser):
-    """Textual takes ESC and a digit for the letter that Option and the digit type on a Mac. A terminal that
-    sends Option as letters sends the letter itself: ESC and a digit is Alt everywhere."""
+    """Reads ESC and a digit as Alt and the digit. Textual takes it for the letter that Option and the
+    digit type on a Mac, but a terminal that sends Option as letters sends the letter itself."""
 
     def _sequence_to_key_events(self, sequence: str, alt: bool = False) -> Iterable[events.Key]:
         if len(sequence) == 2 and sequence[0] == "\x1b" and sequence[1] in "0123456789":
@@ -81,7 +81,7 @@ class KeyParser(XTermParser):
 
 
 class TerminalDriver(LinuxDriver):
-    """The driver of a real terminal."""
+    """Textual's driver for a real terminal, with the changes above."""
 
     def __init__(
         self, app: "App[Any]", *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | None = None
@@ -104,7 +104,7 @@ class TerminalDriver(LinuxDriver):
                     text = decode(os.read(self.fileno, 16_384))
                     if not text:
                         break
-                    # Nothing, to the parser, is the end of the input; to us, a paste that goes on.
+                    # The parser would take an empty text for the end of the input; here a paste continues.
                     if typed := pastes.clean(text):
                         for event in parser.feed(typed):
                             self.process_message(event)
@@ -117,12 +117,12 @@ class TerminalDriver(LinuxDriver):
 
 
 def driver_class() -> "type[LinuxDriver] | None":
-    """The driver to use, or None for Textual's choice."""
+    """The driver to use, or None for Textual's own."""
     return TerminalDriver if sys.platform != "win32" and sys.__stdin__ is not None else None
 
 
 def exit_on_signals(app: "App[int]") -> None:
-    """End `app` in order on SIGTERM and SIGHUP, so that the screen is restored."""
+    """Exit `app` properly on SIGTERM and SIGHUP, so that the screen is restored."""
     if sys.platform == "win32":
         return
     import asyncio

@@ -1,8 +1,7 @@
-"""How each editor is told to open a file at a line and a column, and whether it needs the terminal. Pure.
+"""The user's editor: the command that opens a file at a line and column, and editing a text in a temporary
+file.
 
-An editor that is not in the table gets the path alone: a wrong option would open a file called `+12`.
-
-Lending the terminal to a person's editor: a text goes out in a file and comes back.
+An editor that is not in the table gets only the path: with a wrong option it would open a file called `+12`.
 """
 
 import os
@@ -15,7 +14,7 @@ from typing import NamedTuple
 
 
 class EditorCommand(NamedTuple):
-    """The command, and whether it draws in this terminal (then the cockpit steps aside meanwhile)."""
+    """The command, and whether the editor runs in this terminal (then the cockpit is suspended meanwhile)."""
 
     argv: tuple[str, ...]
     in_terminal: bool
@@ -90,13 +89,14 @@ _GRAPHICAL_EDITORS: Mapping[str, PositionArguments] = {
 }
 _OTHER_GRAPHICAL_EDITORS = ("gedit", "notepad", "notepad++", "mousepad", "textedit", "xed", "bbedit", "open")
 _WAIT_OPTIONS = ("--wait", "-w")
-"""Set for git and the like; nobody waits here, and an editor that waits keeps a process for nothing."""
+"""Options set for git and similar; nothing waits here, and they would only keep a process alive."""
 
 
 def editor_command(editor: str, path: str, line: int, column: int) -> EditorCommand:
-    """The command that opens `path` at `line` and `column` (from 1) in `editor`, which may carry options."""
-    given = shlex.split(editor, posix=os.name != "nt") or ["vi"]
-    program, options = given[0].strip('"'), given[1:]
+    """The command that opens `path` at `line` and `column` (from 1); `editor` may have options. Raises
+    ValueError for an unclosed quote."""
+    words = shlex.split(editor, posix=os.name != "nt") or ["vi"]
+    program, options = words[0].strip('"'), words[1:]
     name = _program_name(program)
     line, column = max(1, line), max(1, column)
     if name == "emacsclient" and not {"-t", "-nw", "--tty"} & set(options):
@@ -104,14 +104,14 @@ def editor_command(editor: str, path: str, line: int, column: int) -> EditorComm
         return EditorCommand((program, *options, *_plus_line_column(path, line, column)), in_terminal)
     if name in _TERMINAL_EDITORS:
         return EditorCommand((program, *options, *_TERMINAL_EDITORS[name](path, line, column)), True)
-    options = [one for one in options if one not in _WAIT_OPTIONS]
+    options = [option for option in options if option not in _WAIT_OPTIONS]
     if name in _GRAPHICAL_EDITORS:
         return EditorCommand((program, *options, *_GRAPHICAL_EDITORS[name](path, line, column)), False)
-    return EditorCommand((program, *given[1:], path), name not in _OTHER_GRAPHICAL_EDITORS)
+    return EditorCommand((program, *words[1:], path), name not in _OTHER_GRAPHICAL_EDITORS)
 
 
 def _program_name(program: str) -> str:
-    """`/usr/bin/nvim` and `C:\\Code.cmd` as the table has them."""
+    """The name in the table for `/usr/bin/nvim` or `C:\\Code.cmd`."""
     name = program.replace("\\", "/").rpartition("/")[2].lower()
     for ending in (".exe", ".cmd", ".bat", ".sh"):
         name = name.removesuffix(ending)
@@ -119,12 +119,12 @@ def _program_name(program: str) -> str:
 
 
 def configured_editor(environment: Mapping[str, str]) -> str:
-    """The person's editor, empty where they have none."""
+    """The editor of `$VISUAL` or `$EDITOR`; empty where neither is set."""
     return environment.get("VISUAL", "").strip() or environment.get("EDITOR", "").strip()
 
 
 def edit_text(command: str, text: str) -> tuple[str, str]:
-    """`text` as the editor left it, and what went wrong (then the text is as it was)."""
+    """Edit `text` in `command`. Returns the result, and what went wrong (then the text is unchanged)."""
     descriptor, name = tempfile.mkstemp(suffix=".md", prefix="prompt-")
     path = Path(name)
     try:
@@ -132,7 +132,7 @@ def edit_text(command: str, text: str) -> tuple[str, str]:
             file.write(text)
         code = subprocess.run([*shlex.split(command, posix=os.name != "nt"), name], check=False).returncode
         if code:
-            return text, f"{command} ended with {code}; the draft is as it was"
+            return text, f"{command} ended with {code}; the draft is unchanged"
         return path.read_text("utf-8", "replace").rstrip("\n"), ""
     except OSError as error:
         return text, f"{command} did not start: {error.strerror}; set $EDITOR"

@@ -1,1 +1,5 @@
-"""The Trace: what was said and done, in order, drawn as strips by one widget."""
+"""The Trace: everything said and done in a session, in order.
+
+`view` is the widget, `document` knows which line is at which row, `entry_lines` draws the entries. Imports
+neither Work nor the Composer.
+"""

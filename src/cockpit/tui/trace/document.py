@@ -1,9 +1,8 @@
-"""Rows of the Trace: which entry, which part of it and which line lies at row y.
+"""The rows of the Trace: which entry, which part of it and which line is at row y; and finding text in them.
 
-Only what is on the screen is laid out; the rest has an estimated height until it is looked at. Rows
-above the screen may so change their number: whoever asks is told by how much what it sees moved.
-
-Finding text in a document: sources are searched, and only what holds the text is laid out.
+Only what is on the screen is laid out; the rest has an estimated height until it is shown. Rows above the
+screen may therefore move, and the methods that lay out return by how much. A search reads the sources and
+lays out only what contains the text.
 """
 
 from bisect import bisect_right
@@ -21,7 +20,7 @@ _BLANK = StyledLine([])
 
 
 class LinePosition(NamedTuple):
-    """A line by entry, chunk and line: it stays the same when rows above it change their number."""
+    """A line by entry, chunk and line, which stays valid when rows above it move."""
 
     section: int
     chunk: int
@@ -29,7 +28,8 @@ class LinePosition(NamedTuple):
 
 
 class TraceChunk:
-    """A piece that is laid out at once: a part of an answer, or a whole other entry (`part` None)."""
+    """What is laid out at once: a part of an answer, or (`part` None) the whole of another entry. `height`
+    is an estimate until it is `exact`; `size` counts the characters of prose, -1 for anything else."""
 
     __slots__ = ("exact", "gap", "height", "lines", "part", "size")
 
@@ -44,9 +44,19 @@ class TraceChunk:
 
 
 class TraceSection:
-    """The rows of one entry. `tops` are its chunks' first rows, and its height at the end."""
+    """The rows of one entry. `tops` are the first rows of its chunks, and finally its height."""
 
-    __slots__ = ("_fed", "_live", "_splitter", "_taken", "_whole", "chunks", "entry", "gap", "tops")
+    __slots__ = (
+        "_characters",
+        "_live",
+        "_parts",
+        "_replacements",
+        "_splitter",
+        "chunks",
+        "entry",
+        "gap",
+        "tops",
+    )
 
     def __init__(self, entry: Entry, gap: int) -> None:
         self.entry = entry
@@ -58,8 +68,8 @@ class TraceSection:
 
     def _reset(self) -> None:
         self._splitter = MarkdownSplitter()
-        self._fed = self._taken = 0
-        self._whole = self.entry.whole if isinstance(self.entry, AnswerEntry) else 0
+        self._characters = self._parts = 0  # of the answer, already split
+        self._replacements = self.entry.replacements if isinstance(self.entry, AnswerEntry) else 0
         self._live = 0
         self.chunks.clear()
         del self.tops[1:]
@@ -69,7 +79,7 @@ class TraceSection:
         return self.tops[-1]
 
     def sync(self, width: int) -> int:
-        """Take what is new in the entry; the first row that may be different now."""
+        """Take what is new in the entry. Returns the first row that may have changed."""
         if isinstance(self.entry, AnswerEntry):
             return self._sync_answer(self.entry, width)
         height = self.chunks[0].height - self.gap if self.chunks else 1
@@ -78,11 +88,11 @@ class TraceSection:
         return 0
 
     def _sync_answer(self, entry: AnswerEntry, width: int) -> int:
-        if entry.whole != self._whole:
+        if entry.replacements != self._replacements:
             self._reset()
-        new = entry.text[self._fed :] if entry.done else "".join(entry.parts[self._taken :])
-        self._taken = len(entry.parts)
-        self._fed += len(new)
+        new = entry.text[self._characters :] if entry.done else "".join(entry.parts[self._parts :])
+        self._parts = len(entry.parts)
+        self._characters += len(new)
         if self._live:
             del self.chunks[-self._live :]
             del self.tops[-self._live :]
@@ -107,13 +117,13 @@ class TraceSection:
         self.tops.append(self.tops[-1] + chunk.height)
 
     def hide(self) -> None:
-        """No rows; an answer that is still written goes on with its next part."""
+        """Drop all rows; an unfinished answer continues with its next part."""
         self.chunks.clear()
         del self.tops[1:]
         self._live = 0
 
     def resize(self, width: int) -> None:
-        """Another width: every height is a guess again."""
+        """Take another width: every height is an estimate again."""
         room = max(10, min(width, MAX_PROSE_WIDTH) - MARGIN - 1)
         for chunk in self.chunks:
             chunk.exact = False
@@ -121,14 +131,14 @@ class TraceSection:
                 chunk.height = chunk.gap + 1 + chunk.size // room
         self._stack()
 
-    def settle(self, first: int, last: int, width: int, moment: Moment) -> int:
-        """Lay out what lies in rows `first` to `last`; how far the row `first` moved."""
+    def lay_out(self, first: int, last: int, width: int, moment: Moment) -> int:
+        """Lay out the rows `first` to `last`. Returns how far the row `first` moved."""
         index = max(0, bisect_right(self.tops, first) - 1)
         position, shift, changed = self.tops[min(index, len(self.chunks))], 0, False
         while index < len(self.chunks) and position < last:
             chunk = self.chunks[index]
             if not chunk.exact:
-                delta = self._lay(chunk, width, moment)
+                delta = self._lay_out_chunk(chunk, width, moment)
                 changed = changed or delta != 0
                 if position < first:
                     shift, first, last = shift + delta, first + delta, last + delta
@@ -138,20 +148,20 @@ class TraceSection:
             self._stack()
         return shift
 
-    def settle_end(self, rows: int, width: int, moment: Moment) -> int:
-        """Lay out the last `rows` rows; how many rows that made sure of."""
-        found, changed = 0, False
+    def lay_out_end(self, rows: int, width: int, moment: Moment) -> int:
+        """Lay out the last `rows` rows. Returns how many there are, all of them exact."""
+        count, changed = 0, False
         for chunk in reversed(self.chunks):
-            if found >= rows:
+            if count >= rows:
                 break
             if not chunk.exact:
-                changed = self._lay(chunk, width, moment) != 0 or changed
-            found += chunk.height
+                changed = self._lay_out_chunk(chunk, width, moment) != 0 or changed
+            count += chunk.height
         if changed:
             self._stack()
-        return found
+        return count
 
-    def _lay(self, chunk: TraceChunk, width: int, moment: Moment) -> int:
+    def _lay_out_chunk(self, chunk: TraceChunk, width: int, moment: Moment) -> int:
         if chunk.part is None:
             chunk.lines = draw_entry(self.entry, width, moment)
         else:
@@ -166,7 +176,7 @@ class TraceSection:
 
 
 class TraceDocument:
-    """All rows. `height` is their number as far as it is known."""
+    """All rows. `height` is their number, partly estimated."""
 
     def __init__(self, width: int = 80) -> None:
         self.width = width
@@ -178,7 +188,7 @@ class TraceDocument:
         return self._starts[-1]
 
     def sync(self, entries: Sequence[Entry], touched: Sequence[int]) -> int | None:
-        """Take the changes of the entries `touched` (rising); the first row that differs now."""
+        """Take the changes of the entries `touched` (in rising order). Returns the first row that changed."""
         first: int | None = None
         lowest = len(self.sections)
         for number in touched:
@@ -202,25 +212,25 @@ class TraceDocument:
             section.resize(width)
         self._stack(0)
 
-    def settle(self, y: int, rows: int, moment: Moment) -> int:
-        """Lay out rows `y` to `y + rows`; how far the row `y` moved."""
+    def lay_out(self, y: int, rows: int, moment: Moment) -> int:
+        """Lay out the rows `y` to `y + rows`. Returns how far the row `y` moved."""
         shift = 0
         number = self.section_at(y)
         while number < len(self.sections) and self._starts[number] < y + rows:
             section, start = self.sections[number], self._starts[number]
             before = section.height
-            moved = section.settle(max(0, y - start), y + rows - start, self.width, moment)
+            moved = section.lay_out(max(0, y - start), y + rows - start, self.width, moment)
             y, shift = y + moved, shift + moved
             if section.height != before:
                 self._stack(number)
             number += 1
         return shift
 
-    def settle_end(self, rows: int, moment: Moment) -> None:
+    def lay_out_end(self, rows: int, moment: Moment) -> None:
         """Lay out the last `rows` rows."""
         number = len(self.sections) - 1
         while number >= 0 and rows > 0:
-            rows -= self.sections[number].settle_end(rows, self.width, moment)
+            rows -= self.sections[number].lay_out_end(rows, self.width, moment)
             number -= 1
         self._stack(max(0, number + 1))
 
@@ -228,27 +238,28 @@ class TraceDocument:
         """The number of the entry at row `y`."""
         return min(max(0, bisect_right(self._starts, y) - 1), max(0, len(self.sections) - 1))
 
-    def row_of(self, place: LinePosition) -> int:
-        """The row where `place` lies now."""
-        section = self.sections[place.section]
-        chunk = section.chunks[place.chunk]
-        return self._starts[place.section] + section.tops[place.chunk] + chunk.gap + place.line
+    def row_of(self, position: LinePosition) -> int:
+        """The current row of `position`."""
+        section = self.sections[position.section]
+        chunk = section.chunks[position.chunk]
+        return self._starts[position.section] + section.tops[position.chunk] + chunk.gap + position.line
 
     def lines_with(self, number: int, chunk: int, needle: str, moment: Moment) -> list[int]:
-        """The lines of a chunk that hold `needle`, which is in lower case."""
+        """The lines of a chunk that contain `needle`, which is in lower case; where a line break cuts it,
+        the first."""
         section = self.sections[number]
         part = section.chunks[chunk].part
         if part is not None and needle not in part.text.casefold():
             return []
         top = section.tops[chunk]
-        section.settle(top, top + 1, self.width, moment)
+        section.lay_out(top, top + 1, self.width, moment)
         self._stack(number)
         lines = section.chunks[chunk].lines
-        found = [n for n, line in enumerate(lines) if needle in line.text.casefold()]
-        return found or ([0] if part is not None else [])
+        matches = [n for n, line in enumerate(lines) if needle in line.text.casefold()]
+        return matches or ([0] if part is not None else [])
 
     def line(self, y: int) -> StyledLine:
-        """The line at row `y`; a blank one where nothing is, or nothing is laid out yet."""
+        """The line at row `y`; a blank one outside of the document or where nothing is laid out yet."""
         if not 0 <= y < self.height:
             return _BLANK
         number = self.section_at(y)
@@ -262,7 +273,7 @@ class TraceDocument:
         return chunk.lines[at] if 0 <= at < len(chunk.lines) else _BLANK
 
     def hide(self) -> None:
-        """No row for any entry, until it changes."""
+        """Drop the rows of every entry until it changes."""
         for section in self.sections:
             section.hide()
         self._stack(0)
@@ -279,19 +290,16 @@ class TraceDocument:
 def find_text(
     document: TraceDocument, needle: str, here: LinePosition | None, step: int, moment: Moment
 ) -> LinePosition | None:
-    """The next place after (`step` 1) or before (-1) `here` whose line holds `needle` (in lower case).
-
-    `here` None begins at the end that `step` comes from. A place that a line break cuts counts as
-    the first line of its part.
-    """
+    """The next line after (`step` 1) or before (-1) `here` that contains `needle` (in lower case); None
+    for `here` starts from the beginning or the end."""
     chunks = [(s, c) for s, section in enumerate(document.sections) for c in range(len(section.chunks))]
     if here is not None:
         current = (here.section, here.chunk)
-        chunks = [one for one in chunks if (one >= current if step > 0 else one <= current)]
-    for section, chunk in chunks if step > 0 else reversed(chunks):
-        lines = document.lines_with(section, chunk, needle, moment)
-        if here is not None and (section, chunk) == (here.section, here.chunk):
+        chunks = [chunk for chunk in chunks if (chunk >= current if step > 0 else chunk <= current)]
+    for section, number in chunks if step > 0 else reversed(chunks):
+        lines = document.lines_with(section, number, needle, moment)
+        if here is not None and (section, number) == (here.section, here.chunk):
             lines = [line for line in lines if (line > here.line if step > 0 else line < here.line)]
         if lines:
-            return LinePosition(section, chunk, lines[0] if step > 0 else lines[-1])
+            return LinePosition(section, number, lines[0] if step > 0 else lines[-1])
     return None

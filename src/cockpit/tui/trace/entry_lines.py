@@ -1,13 +1,12 @@
-"""How a tool call is drawn: one line that changes in place, and its output folded below it.
+"""Draws the entries of the Trace: an entry, the width and the moment give lines.
 
-How each entry of the Trace is drawn: entry, width and moment to lines. Pure.
+A tool call is one line that changes in place, with its output folded below it.
 """
 
 from typing import assert_never
 
 from cockpit.protocol.content import Diff, Text
-from cockpit.tui.clean import clean_output
-from cockpit.tui.render import number_format
+from cockpit.protocol.safe_text import clean_output
 from cockpit.tui.render.blocks import draw_block, draw_markdown
 from cockpit.tui.render.layout import (
     MARGIN,
@@ -19,6 +18,7 @@ from cockpit.tui.render.layout import (
     layout_paragraph,
     shorten,
 )
+from cockpit.tui.render.number_format import format_cost, format_count, format_duration, format_tokens
 from cockpit.tui.render.welcome import welcome_lines
 from cockpit.tui.state.entries import (
     AnswerEntry,
@@ -34,6 +34,8 @@ from cockpit.tui.state.entries import (
     WelcomeEntry,
 )
 
+MAX_PROMPT_LINES = 16
+"""Lines of a folded prompt: a pasted log, or the text of a skill, need not be scrolled past each time."""
 _FOLDED_TAIL = 6
 _FOLDED_DIFF = 14
 _MAX_OUTPUT_LINES = 4_000
@@ -58,121 +60,8 @@ _STATUS_WORDS = {
 }
 
 
-def draw_call(entry: CallEntry, width: int, moment: Moment) -> list[StyledLine]:
-    sign, key = ("⊘", "faint") if _is_plan_denial(entry) else _STATUS_SIGNS[entry.status]
-    if entry.status == "running":
-        sign = SPINNER[moment.step % 10]
-    verb, _, rest = entry.title.partition(" ")
-    right = _call_facts(entry, moment)
-    room = width - 4 - sum(cell_width(text) for text, _ in right)
-    shown = shorten(f"{verb} {rest}" if rest else verb, max(10, room))
-    pieces: list[Piece] = [(" ", "body"), (sign, key), (" ", "body"), (shown[: len(verb)], "body+b")]
-    pieces.append((shown[len(verb) :], "muted" if entry.status == "ok" else "body"))
-    if entry.asked_by == "person":
-        pieces.append(("  by you", "person"))
-    return [StyledLine(pieces, right=right, indent=3), *_call_output(entry, width)]
-
-
-def _call_facts(entry: CallEntry, moment: Moment) -> list[Piece]:
-    if entry.status == "running":
-        seconds = max(0.0, moment.now - entry.began)
-        return [(f"{seconds:.0f}s ", "machine")] if seconds >= 1 else []
-    if _is_plan_denial(entry):
-        return [("not in plan mode ", "faint")]
-    if word := _STATUS_WORDS.get(entry.status):
-        return [(f"{word} ", _STATUS_SIGNS[entry.status][1].removesuffix("+b"))]
-    pieces: list[Piece] = []
-    diffs = [block for block in entry.blocks if isinstance(block, Diff)]
-    if diffs:
-        added, removed = sum(d.added for d in diffs), sum(d.removed for d in diffs)
-        pieces += [(f"+{added}", "good"), (" ", "body"), (f"-{removed}", "bad"), (" ", "body")]
-    elif entry.text and entry.kind in ("read", "search", "execute", "fetch"):
-        pieces.append(
-            (number_format.format_count(entry.text.rstrip("\n").count("\n") + 1, "line") + " ", "faint")
-        )
-    if entry.seconds >= 0.1:
-        pieces.append((f" {number_format.format_duration(entry.seconds)} ", "faint"))
-    return pieces
-
-
-def _call_output(entry: CallEntry, width: int) -> list[StyledLine]:
-    if entry.status in ("running", "waiting"):
-        return _bar_lines([clean_output(line) for line in entry.tail[-_FOLDED_TAIL - 1 :]], width, "muted")
-    if entry.expanded and (entry.blocks or entry.text.strip()):
-        return _full_output(entry, width)
-    if entry.expanded is False or _is_plan_denial(entry):
-        return []
-    diffs = [block for block in entry.blocks if isinstance(block, Diff)]
-    if diffs:
-        lines = [line for block in diffs for line in draw_block(block, width, 5)]
-        if len(diffs) == 1:
-            del lines[0]  # the call's own line names the file
-        return fold_lines(lines, _FOLDED_DIFF)
-    if not entry.text.strip():
-        return []
-    if entry.status in ("error", "denied"):
-        return _bar_lines(
-            _last_lines(entry.text, _FOLDED_TAIL), width, "body" if entry.status == "error" else "warn"
-        )
-    if entry.kind == "execute":
-        return _bar_lines(_last_lines(entry.text, _FOLDED_TAIL), width, "muted")
-    if entry.asked_by == "person":
-        return fold_lines(_full_output(entry, width), 2 * _FOLDED_TAIL)
-    return []
-
-
-def _is_plan_denial(entry: CallEntry) -> bool:
-    """Refused by plan mode: expected, so one quiet line."""
-    return entry.status == "denied" and entry.text.startswith("denied: plan mode")
-
-
-def _full_output(entry: CallEntry, width: int) -> list[StyledLine]:
-    """The result as people see it: its blocks, or the text the model read."""
-    if entry.blocks:
-        lines: list[StyledLine] = []
-        for block in entry.blocks:
-            lines += draw_block(block, width, 5)
-    else:
-        lines = _bar_lines(entry.text.rstrip("\n").split("\n"), width, "muted")
-    if len(lines) > _MAX_OUTPUT_LINES:
-        left = len(lines) - _MAX_OUTPUT_LINES
-        lines[_MAX_OUTPUT_LINES:] = [
-            StyledLine([("   │ ", "faint"), (f"… {left:,} more lines", "muted+i")], indent=5)
-        ]
-    return lines
-
-
-def _last_lines(text: str, most: int) -> list[str]:
-    """The last lines of `text`, with a line that counts what stands before them."""
-    lines = text.rstrip("\n").split("\n")
-    if len(lines) <= most + 1:
-        return lines
-    return [f"… {len(lines) - most:,} lines above (Ctrl+O)", *lines[-most:]]
-
-
-def fold_lines(lines: list[StyledLine], most: int) -> list[StyledLine]:
-    if len(lines) <= most + 1:
-        return lines
-    more = StyledLine(
-        [(" " * 5, "body"), (f"… {len(lines) - most:,} more lines (Ctrl+O)", "muted+i")], indent=5
-    )
-    return [*lines[:most], more]
-
-
-def _bar_lines(texts: list[str], width: int, key: str) -> list[StyledLine]:
-    bar: list[Piece] = [("   │ ", "faint")]
-    lines: list[StyledLine] = []
-    for text in texts:
-        lines += layout_paragraph(text.expandtabs(4), width - 1, key=key, first=bar, rest=bar)
-    return lines
-
-
-# A pasted log, or the text of a skill, is not scrolled past again and again.
-MAX_PROMPT_LINES = 16
-
-
 def draw_entry(entry: Entry, width: int, moment: Moment) -> list[StyledLine]:
-    """The lines of `entry`."""
+    """The lines of any entry."""
     match entry:
         case WelcomeEntry():
             return _draw_welcome(entry, width)
@@ -199,12 +88,117 @@ def draw_entry(entry: Entry, width: int, moment: Moment) -> list[StyledLine]:
 
 
 def gap_before(entry: Entry, previous: Entry | None) -> int:
-    """Blank lines above `entry`: none between calls, one between everything else."""
+    """How many blank lines are above `entry`: none between calls, one between other entries."""
     if previous is None:
         return 0
     if isinstance(entry, CallEntry | SubagentEntry) and isinstance(previous, CallEntry | SubagentEntry):
         return 0
     return 1
+
+
+def draw_call(entry: CallEntry, width: int, moment: Moment) -> list[StyledLine]:
+    sign, key = ("⊘", "faint") if _is_plan_denial(entry) else _STATUS_SIGNS[entry.status]
+    if entry.status == "running":
+        sign = SPINNER[moment.step % 10]
+    verb, _, rest = entry.title.partition(" ")
+    right = _call_facts(entry, moment)
+    room = width - 4 - sum(cell_width(text) for text, _ in right)
+    title = shorten(f"{verb} {rest}" if rest else verb, max(10, room))
+    pieces: list[Piece] = [(" ", "body"), (sign, key), (" ", "body"), (title[: len(verb)], "body+b")]
+    pieces.append((title[len(verb) :], "muted" if entry.status == "ok" else "body"))
+    if entry.asked_by == "person":
+        pieces.append(("  by you", "person"))
+    return [StyledLine(pieces, right=right, indent=3), *_call_output(entry, width)]
+
+
+def _call_facts(entry: CallEntry, moment: Moment) -> list[Piece]:
+    if entry.status == "running":
+        seconds = max(0.0, moment.now - entry.began)
+        return [(f"{seconds:.0f}s ", "machine")] if seconds >= 1 else []
+    if _is_plan_denial(entry):
+        return [("not in plan mode ", "faint")]
+    if word := _STATUS_WORDS.get(entry.status):
+        return [(f"{word} ", _STATUS_SIGNS[entry.status][1].removesuffix("+b"))]
+    pieces: list[Piece] = []
+    diffs = [block for block in entry.blocks if isinstance(block, Diff)]
+    if diffs:
+        added, removed = sum(d.added for d in diffs), sum(d.removed for d in diffs)
+        pieces += [(f"+{added}", "good"), (" ", "body"), (f"-{removed}", "bad"), (" ", "body")]
+    elif entry.text and entry.kind in ("read", "search", "execute", "fetch"):
+        pieces.append((format_count(entry.text.rstrip("\n").count("\n") + 1, "line") + " ", "faint"))
+    if entry.seconds >= 0.1:
+        pieces.append((f" {format_duration(entry.seconds)} ", "faint"))
+    return pieces
+
+
+def _call_output(entry: CallEntry, width: int) -> list[StyledLine]:
+    if entry.status in ("running", "waiting"):
+        return _bar_lines([clean_output(line) for line in entry.tail[-_FOLDED_TAIL - 1 :]], width, "muted")
+    if entry.expanded and (entry.blocks or entry.text.strip()):
+        return _full_output(entry, width)
+    if entry.expanded is False or _is_plan_denial(entry):
+        return []
+    diffs = [block for block in entry.blocks if isinstance(block, Diff)]
+    if diffs:
+        lines = [line for block in diffs for line in draw_block(block, width, 5)]
+        if len(diffs) == 1:
+            del lines[0]  # the call's own line names the file
+        return fold_lines(lines, _FOLDED_DIFF)
+    if not entry.text.strip():
+        return []
+    if entry.status in ("error", "denied"):
+        key = "body" if entry.status == "error" else "warn"
+        return _bar_lines(_last_lines(entry.text, _FOLDED_TAIL), width, key)
+    if entry.kind == "execute":
+        return _bar_lines(_last_lines(entry.text, _FOLDED_TAIL), width, "muted")
+    if entry.asked_by == "person":
+        return fold_lines(_full_output(entry, width), 2 * _FOLDED_TAIL)
+    return []
+
+
+def _is_plan_denial(entry: CallEntry) -> bool:
+    """Whether plan mode refused the call: that is expected, so it is one quiet line."""
+    return entry.status == "denied" and entry.text.startswith("denied: plan mode")
+
+
+def _full_output(entry: CallEntry, width: int) -> list[StyledLine]:
+    """The whole result: its blocks, or the text that the model got."""
+    if entry.blocks:
+        lines: list[StyledLine] = []
+        for block in entry.blocks:
+            lines += draw_block(block, width, 5)
+    else:
+        lines = _bar_lines(entry.text.rstrip("\n").split("\n"), width, "muted")
+    if len(lines) > _MAX_OUTPUT_LINES:
+        more = f"… {len(lines) - _MAX_OUTPUT_LINES:,} more lines"
+        lines[_MAX_OUTPUT_LINES:] = [StyledLine([("   │ ", "faint"), (more, "muted+i")], indent=5)]
+    return lines
+
+
+def _last_lines(text: str, most: int) -> list[str]:
+    """The last lines of `text`, below a line that counts those before them."""
+    lines = text.rstrip("\n").split("\n")
+    if len(lines) <= most + 1:
+        return lines
+    return [f"… {len(lines) - most:,} lines above (Ctrl+O)", *lines[-most:]]
+
+
+def fold_lines(lines: list[StyledLine], most: int) -> list[StyledLine]:
+    """The first `most` lines, above a line that counts the others."""
+    if len(lines) <= most + 1:
+        return lines
+    more = StyledLine(
+        [(" " * 5, "body"), (f"… {len(lines) - most:,} more lines (Ctrl+O)", "muted+i")], indent=5
+    )
+    return [*lines[:most], more]
+
+
+def _bar_lines(texts: list[str], width: int, key: str) -> list[StyledLine]:
+    bar: list[Piece] = [("   │ ", "faint")]
+    lines: list[StyledLine] = []
+    for text in texts:
+        lines += layout_paragraph(text.expandtabs(4), width - 1, key=key, first=bar, rest=bar)
+    return lines
 
 
 def _draw_welcome(entry: WelcomeEntry, width: int) -> list[StyledLine]:
@@ -237,25 +231,11 @@ def _draw_thought(entry: ThoughtEntry, width: int, moment: Moment) -> list[Style
     if not entry.done:
         words = " ".join(entry.text[-400:].split())
         room = width - 16
-        tail = (
-            words
-            if cell_width(words) <= room
-            else "…" + words[-max(1, room // 2 if not words.isascii() else room) :]
-        )
-        return [
-            StyledLine(
-                [
-                    (" ", "body"),
-                    (SPINNER[moment.step % 10], "machine"),
-                    (" thinking  ", "muted"),
-                    (tail, "faint+i"),
-                ],
-                indent=3,
-            )
-        ]
-    took = (
-        f"thought for {number_format.format_duration(entry.seconds)}" if entry.seconds >= 0.1 else "thought"
-    )
+        if cell_width(words) > room:
+            words = "…" + words[-max(1, room if words.isascii() else room // 2) :]
+        pieces: list[Piece] = [(" ", "body"), (SPINNER[moment.step % 10], "machine")]
+        return [StyledLine([*pieces, (" thinking  ", "muted"), (words, "faint+i")], indent=3)]
+    took = f"thought for {format_duration(entry.seconds)}" if entry.seconds >= 0.1 else "thought"
     sign = "▾" if entry.expanded else "▸"
     lines = [StyledLine([(f" {sign} ", "faint"), (took, "muted+i")], indent=3)]
     if entry.expanded:
@@ -269,16 +249,16 @@ def _draw_subagent(entry: SubagentEntry, width: int, moment: Moment) -> list[Sty
     sign, key = (SPINNER[moment.step % 10], "machine") if running else ("✓", "good")
     if entry.done and entry.done != "end_turn":
         sign, key = "■", "warn"
-    doing = entry.activity if running else {"end_turn": "done"}.get(entry.done, entry.done)
-    right: list[Piece] = [(f"{number_format.format_count(entry.calls, 'call')} ", "faint")]
+    activity = entry.activity if running else {"end_turn": "done"}.get(entry.done, entry.done)
+    right: list[Piece] = [(f"{format_count(entry.calls, 'call')} ", "faint")]
     name = entry.agent.removeprefix("main/")
-    shown = shorten(doing, max(8, width - cell_width(name) - 20))
+    activity = shorten(activity, max(8, width - cell_width(name) - 20))
     pieces: list[Piece] = [
         (" ", "body"),
         (sign, key),
         (" ", "body"),
         (name, "body+b"),
-        (f"  {shown}", "muted"),
+        (f"  {activity}", "muted"),
     ]
     lines = [StyledLine(pieces, right=right, indent=3)]
     if entry.expanded and entry.text:
@@ -291,14 +271,11 @@ def _draw_remark(entry: RemarkEntry, width: int) -> list[StyledLine]:
     first: list[Piece] = [(" ", "body"), (sign + " ", key)]
     rest: list[Piece] = [("   ", "body")]
     text = f"{entry.source}: {entry.text}" if entry.source else entry.text
-    lines = layout_paragraph(
-        text, min(width, 104), key="muted" if entry.level == "note" else "body", first=first, rest=rest
-    )
+    text_key, room = "muted" if entry.level == "note" else "body", min(width, 104)
+    lines = layout_paragraph(text, room, key=text_key, first=first, rest=rest)
     if entry.hint:
         arrow: list[Piece] = [("   → ", key)]
-        lines += layout_paragraph(
-            entry.hint, min(width, 104), key="muted", first=arrow, rest=[("     ", "body")]
-        )
+        lines += layout_paragraph(entry.hint, room, key="muted", first=arrow, rest=[("     ", "body")])
     return lines
 
 
@@ -321,20 +298,19 @@ def _draw_plan(entry: PlanEntry, width: int) -> list[StyledLine]:
 
 
 def _draw_turn_end(entry: TurnEndEntry, width: int) -> list[StyledLine]:
-    facts = [number_format.format_count(entry.steps, "step")] if entry.steps else []
+    facts = [format_count(entry.steps, "step")] if entry.steps else []
     if entry.calls:
-        facts.append(number_format.format_count(entry.calls, "call"))
+        facts.append(format_count(entry.calls, "call"))
     if entry.denied:
         facts.append(f"{entry.denied} refused")
-    facts.append(number_format.format_duration(entry.seconds))
+    facts.append(format_duration(entry.seconds))
     used = entry.usage.input + entry.usage.output
     if used:
-        facts += [f"{number_format.format_tokens(used)} tokens", number_format.format_cost(entry.usage.cost)]
+        facts += [f"{format_tokens(used)} tokens", format_cost(entry.usage.cost)]
     text = " · ".join(facts)
     word, key = _describe_stop(entry)
     if not word:
-        rule = "─" * 2
-        return [StyledLine([(f" {rule} ", "faint"), (text, "faint")], indent=4)]
+        return [StyledLine([(" ── ", "faint"), (text, "faint")], indent=4)]
     first: list[Piece] = [(" ", "body"), (f"{word} ", key), (f"· {text}", "faint")]
     lines = [StyledLine(first, indent=1)]
     if entry.message:

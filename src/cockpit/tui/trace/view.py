@@ -1,7 +1,7 @@
-"""The Trace's widget: one scroll view that draws the visible rows of a document and nothing else.
+"""The widget of the Trace: one scroll view that draws the visible rows of a document.
 
-It follows its end until the reader scrolls up, and then stays where the reader is. No widget per
-message, no timer: `Cockpit` calls `frame` when something changed.
+It follows the end until the user scrolls up, and then stays there. There is no widget per message and no
+timer: the painter calls `paint` when something changed.
 """
 
 from collections.abc import Sequence
@@ -14,12 +14,11 @@ from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
 
-from cockpit.tui.render.layout import StyledLine
+from cockpit.tui.render.layout import Moment, StyledLine
 from cockpit.tui.render.themes import Palette
 from cockpit.tui.render.widgets import StripMark, UnclaimedKey, set_scroll_height, to_strip
 
 if TYPE_CHECKING:
-    from cockpit.tui.render.layout import Moment
     from cockpit.tui.state.entries import Entry
     from cockpit.tui.trace.document import LinePosition, TraceDocument
 
@@ -28,22 +27,15 @@ _OWN_KEYS = frozenset({"enter", "escape", "tab"})
 
 
 class TraceView(ScrollView, can_focus=True):
-    """Rows of a `Document`; before there is one, the lines of `lead`."""
+    """Shows the rows of a document; before there is one, the lines of `set_lead`."""
 
     ALLOW_SELECT = True
     DEFAULT_CSS = """
     TraceView { overflow: hidden; scrollbar-gutter: stable; scrollbar-size: 1 1; }
     """
 
-    class Scrolled(Message):
-        """The reader moved; `following` says whether the end is in sight again."""
-
-        def __init__(self, following: bool) -> None:
-            super().__init__()
-            self.following = following
-
-    class Opened(Message):
-        """The reader clicked row `y` of the document."""
+    class EntryClicked(Message):
+        """The user clicked row `y` of the document."""
 
         def __init__(self, y: int) -> None:
             super().__init__()
@@ -55,28 +47,32 @@ class TraceView(ScrollView, can_focus=True):
         self.document: TraceDocument | None = None
         self.following = True
         self._placed_for = (Size(), Size())
-        self.found = ""  # what is searched for; its places are marked
+        self.needle = ""  # what is searched for, in lower case; its occurrences are marked
         self._lead: Sequence[StyledLine] = ()
         self._tail: Sequence[StyledLine] = ()
         self._moment: Moment | None = None
-        self._at: LinePosition | None = None  # what was found last
-        self._unseen = 0  # rows that came while the reader was above
+        self._at: LinePosition | None = None  # the last match
+        self._unseen = 0  # rows added while the user had scrolled up
         self._placing = False
         self._painting = False
 
-    def lead(self, lines: Sequence[StyledLine]) -> None:
-        """What stands here before there is a document."""
+    def set_lead(self, lines: Sequence[StyledLine]) -> None:
+        """Set what is shown before there is a document."""
         self._lead = lines
         self.refresh()
 
-    def tail(self, lines: Sequence[StyledLine]) -> None:
-        """Lines after the last entry: what a person typed that nobody has taken up yet."""
+    @property
+    def has_tail(self) -> bool:
+        return bool(self._tail)
+
+    def set_tail(self, lines: Sequence[StyledLine]) -> None:
+        """Set the lines after the last entry: what was sent and is not taken up yet."""
         if lines or self._tail:
             self._tail = lines
             self._place(None)
 
-    def frame(self, entries: "Sequence[Entry]", touched: Sequence[int], moment: "Moment") -> None:
-        """Draw the entries `touched` anew."""
+    def paint(self, entries: "Sequence[Entry]", touched: Sequence[int], moment: Moment) -> None:
+        """Draw the entries `touched` again."""
         self._moment = moment
         if self.document is None:
             from cockpit.tui.trace.document import TraceDocument
@@ -90,7 +86,7 @@ class TraceView(ScrollView, can_focus=True):
         self._place(first)
 
     def clear(self) -> None:
-        """Forget all rows."""
+        """Drop all rows."""
         if self.document is not None:
             self.document.clear()
         self._unseen = 0
@@ -98,34 +94,40 @@ class TraceView(ScrollView, can_focus=True):
         self._place(0)
 
     def hide(self) -> None:
-        """Draw nothing of what is there; what comes is drawn."""
+        """Show nothing of the entries so far; new ones are shown."""
         if self.document is not None:
             self.document.hide()
         self.to_end()
 
     def repaint(self, palette: Palette) -> None:
-        """Other colours."""
         self.palette = palette
         self.refresh()
 
-    def find(self, step: int, *, anew: bool = False) -> bool:
-        """Go to the next place (1) or the one before (-1) of what is searched for."""
+    def entry_at(self, y: int) -> int | None:
+        """The number of the entry at row `y`, None below the last."""
+        if self.document is None or y >= self.document.height:
+            return None
+        return self.document.section_at(y)
+
+    def find(self, step: int, *, restart: bool = False) -> bool:
+        """Go to the next (1) or previous (-1) match, with `restart` from the end. Returns whether there is
+        one."""
         document, moment = self.document, self._moment
-        if document is None or moment is None or not self.found:
+        if document is None or moment is None or not self.needle:
             return False
         from cockpit.tui.trace.document import find_text
 
-        place = find_text(document, self.found, None if anew else self._at, step, moment)
-        if place is None:
+        position = find_text(document, self.needle, None if restart else self._at, step, moment)
+        if position is None:
             return False
-        self._at, self.following = place, False
-        for _ in range(4):  # rows above may turn out higher than was thought once they are in sight
-            row = document.row_of(place)
-            document.settle(max(0, row - self.size.height), 2 * self.size.height, moment)
-            if document.row_of(place) == row:
+        self._at, self.following = position, False
+        for _ in range(4):  # rows above may turn out higher than estimated once they are laid out
+            row = document.row_of(position)
+            document.lay_out(max(0, row - self.size.height), 2 * self.size.height, moment)
+            if document.row_of(position) == row:
                 break
         self._place(None)
-        self.scroll_to(y=max(0, document.row_of(place) - self.size.height // 3), animate=False, force=True)
+        self.scroll_to(y=max(0, document.row_of(position) - self.size.height // 3), animate=False, force=True)
         return True
 
     def to_end(self) -> None:
@@ -139,7 +141,7 @@ class TraceView(ScrollView, can_focus=True):
         return max(20, self.size.width)
 
     def _place(self, first: int | None) -> None:
-        """Settle what is in sight, set the size and the position; repaint from row `first` on."""
+        """Lay out what is visible, set the size and the scroll position, repaint from row `first` on."""
         rows, document = self.size.height, self.document
         self._placed_for = (self.size, self.container_size)
         if document is not None:
@@ -150,15 +152,15 @@ class TraceView(ScrollView, can_focus=True):
         self._placing = True
         top = self.scroll_offset.y
         if self.following:
-            document.settle_end(rows, self._moment)
+            document.lay_out_end(rows, self._moment)
             height = document.height + len(self._tail)
-            wanted = max(0, height - rows)
+            target = max(0, height - rows)
         else:
-            wanted = top + document.settle(top, rows, self._moment)
+            target = top + document.lay_out(top, rows, self._moment)
             height = document.height + len(self._tail)
         set_scroll_height(self, height)
-        if wanted != top:
-            self.scroll_target_y = self.scroll_y = wanted
+        if target != top:
+            self.scroll_target_y = self.scroll_y = target
             self.refresh()
         elif first is None:
             self.refresh()
@@ -174,9 +176,7 @@ class TraceView(ScrollView, can_focus=True):
         following = round(new_value) >= self.max_scroll_y
         if following:
             self._unseen = 0
-        if following != self.following:
-            self.following = following
-            self.post_message(self.Scrolled(following))
+        self.following = following
         self._place(None)
 
     def on_resize(self, event: events.Resize) -> None:
@@ -189,11 +189,11 @@ class TraceView(ScrollView, can_focus=True):
 
     def on_click(self, event: events.Click) -> None:
         if not self.text_selection and event.button == 1:
-            self.post_message(self.Opened(event.y + self.scroll_offset.y))
+            self.post_message(self.EntryClicked(event.y + self.scroll_offset.y))
 
     def render_lines(self, crop: Region) -> list[Strip]:
         if self._placed_for != (self.size, self.container_size):
-            # A layout of what is in sight changes first the one, then the other, and sends no event of it.
+            # A layout changes the two sizes one after the other, without an event.
             self._place(None)
         self._painting = True
         try:
@@ -209,7 +209,7 @@ class TraceView(ScrollView, can_focus=True):
             line = StyledLine([], right=[(f" ↓ {self._unseen} new lines · End ", "base/person+b")])
         marks = self._marks(line, row)
         strip = to_strip(line, width, self.palette, marks)
-        # Only Textual's question for a selection's place needs offsets; painting is quicker without.
+        # Only Textual's selection needs offsets; painting is faster without them.
         return strip if self._painting else strip.apply_offsets(0, row)
 
     def _line(self, row: int) -> StyledLine:
@@ -227,26 +227,26 @@ class TraceView(ScrollView, can_focus=True):
         selection = self.text_selection
         if selection is not None and (span := selection.get_span(row)) is not None:
             marks.append((max(span[0], line.indent), span[1], "selection"))
-        if self.found:
+        if self.needle:
             text, start = line.text.casefold(), 0
-            while (start := text.find(self.found, start)) != -1:
-                marks.append((start, start + len(self.found), "found"))
-                start += len(self.found)
+            while (start := text.find(self.needle, start)) != -1:
+                marks.append((start, start + len(self.needle), "found"))
+                start += len(self.needle)
         return marks
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """The selected text as it was written: lines that were only wrapped are one line again."""
+        """The selected text as it was written: wrapped lines are joined again."""
         if self.document is None:
             return None
         first = selection.start.y if selection.start else 0
         last = selection.end.y if selection.end else self.document.height - 1
-        out: list[str] = []
+        texts: list[str] = []
         for row in range(first, min(last, self.document.height - 1) + 1):
             line = self.document.line(row)
             span = selection.get_span(row) or (0, -1)
             text = line.text[max(span[0], line.indent) : None if span[1] < 0 else span[1]].rstrip()
-            if line.glue is not None and out:
-                out[-1] += line.glue + text
+            if line.glue is not None and texts:
+                texts[-1] += line.glue + text
             else:
-                out.append(text)
-        return "\n".join(out), "\n"
+                texts.append(text)
+        return "\n".join(texts), "\n"

@@ -1,18 +1,81 @@
-"""What a person takes of an approval, while they choose: pure. Hunks are named by their ids, a part that
-has none by its own; `out` holds what is left out, `edits` the texts they wrote."""
+"""The user's draft answer to an approval: which hunks are left out, which are rewritten, and which keys
+count.
 
+Hunks are named by their ids; a part without hunks by its own id.
+"""
+
+import time
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
+from typing import Literal
 
 from cockpit.protocol.content import Hunk, new_text
 from cockpit.protocol.events import ApprovalRequested
 from cockpit.protocol.rows import ApprovalPart, HunkEdit, HunkRow
 
+KeyVerdict = Literal["answer", "write", "drop", "warn"]
+
+HURRY_SECONDS = 2.0
+"""Seconds after an answer in which a key on a card that has just appeared was meant for the card before."""
+TYPING_GUARD_SECONDS = 0.6
+"""Seconds in which an approval takes no key when it appears while the user is typing."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalChoice:
+    """What the user has left out and rewritten so far. `all_of_it`: nothing is cut for lack of room."""
+
+    left_out: frozenset[str] = frozenset()
+    edits: Mapping[str, str] = field(default_factory=dict)
+    all_of_it: bool = False
+
+
+class ApprovalDraft:
+    """What the user has chosen so far for the approval on screen, and the guard against keys that were meant
+    for something else. `quiet` are the seconds in which an approval that has just appeared takes no key."""
+
+    def __init__(self, quiet: float) -> None:
+        self.request = ""  # id of the approval on screen
+        self.choice = ApprovalChoice()
+        self.shown_at = 0.0  # seconds since the epoch
+        self.note_for = ""  # id of the approval that a rejection note is being written for
+        self.quiet_until = 0.0  # monotonic
+        self._quiet = quiet
+        self._answered_at = 0.0  # monotonic
+        self._warned_for = ""
+
+    def show(self, request: str, *, is_typing: bool) -> None:
+        """Start an empty draft when another approval or question appears."""
+        if request == self.request:
+            return
+        self.request, self.choice, self.shown_at = request, ApprovalChoice(), time.time()
+        self.quiet_until = time.monotonic() + max(TYPING_GUARD_SECONDS if is_typing else 0.0, self._quiet)
+
+    def answered(self) -> None:
+        """The user has answered what was on screen."""
+        self.choice = ApprovalChoice()
+        self._answered_at = time.monotonic()
+
+    def judge_key(self) -> KeyVerdict:
+        """What a key that answers approvals means now: an answer, the start of a prompt (it came before
+        anybody can have read the card), or nothing (right after another answer it was meant for that one)."""
+        now = time.monotonic()
+        if now >= self.quiet_until:
+            return "answer"
+        if now - self._answered_at >= HURRY_SECONDS:
+            return "write"
+        self.quiet_until = now + self._quiet
+        if self._warned_for == self.request:
+            return "drop"
+        self._warned_for = self.request  # a key that is held down warns once
+        return "warn"
+
 
 @dataclass(frozen=True, slots=True)
 class ApprovalPiece:
-    """Something that can be taken or left: a hunk, or a file as one. `hunk` is what would be written."""
+    """Something that can be accepted or left out: a hunk, or a whole file. `hunk` is what would be
+    written."""
 
     name: str
     part: ApprovalPart
@@ -21,7 +84,7 @@ class ApprovalPiece:
 
 
 def approval_pieces(request: ApprovalRequested) -> tuple[ApprovalPiece, ...]:
-    """All of them, in order. A command has none: it runs as a whole."""
+    """All pieces in order. A command has none: it runs as a whole."""
     return tuple(piece for part in request.parts for piece in part_pieces(part))
 
 
@@ -30,51 +93,48 @@ def part_pieces(part: ApprovalPart) -> tuple[ApprovalPiece, ...]:
         return ()
     if not part.hunks:
         return (ApprovalPiece(part.id, part),)
-    one_each = len(part.hunks) == len(part.diff.hunks)
-    return tuple(
-        ApprovalPiece(row.id, part, row, part.diff.hunks[at] if one_each else None)
-        for at, row in enumerate(part.hunks)
-    )
+    hunks = part.diff.hunks if len(part.hunks) == len(part.diff.hunks) else [None] * len(part.hunks)
+    return tuple(ApprovalPiece(row.id, part, row, hunk) for row, hunk in zip(part.hunks, hunks, strict=True))
 
 
 def can_choose(request: ApprovalRequested) -> bool:
-    """Whether a person may leave something out and take the rest."""
+    """Whether the user may leave something out and accept the rest."""
     return not request.whole and len(approval_pieces(request)) > 1
 
 
 def can_edit(request: ApprovalRequested) -> bool:
-    return not request.whole and any(
-        one.row is not None and one.row.can_edit for one in approval_pieces(request)
-    )
+    """Whether the user may rewrite a hunk."""
+    pieces = approval_pieces(request)
+    return not request.whole and any(piece.row is not None and piece.row.can_edit for piece in pieces)
 
 
-def toggle_piece(request: ApprovalRequested, out: frozenset[str], name: str) -> frozenset[str]:
-    """`out` with a hunk, or all hunks of a part, taken or left."""
-    names = {one.name for one in approval_pieces(request) if name in (one.name, one.part.id)}
-    return out - names if names <= out else out | names
+def toggle_piece(request: ApprovalRequested, left_out: frozenset[str], name: str) -> frozenset[str]:
+    """`left_out` with a hunk, or all hunks of a part, added or removed."""
+    names = {piece.name for piece in approval_pieces(request) if name in (piece.name, piece.part.id)}
+    return left_out - names if names <= left_out else left_out | names
 
 
 def build_answer(
-    request: ApprovalRequested, out: Collection[str], edits: Mapping[str, str]
+    request: ApprovalRequested, left_out: Collection[str], edits: Mapping[str, str]
 ) -> tuple[tuple[str, ...], tuple[HunkEdit, ...]] | None:
-    """What a `Decide` says: parts (empty: all) and edits. None when nothing is left."""
-    found = approval_pieces(request)
-    kept = {one.name for one in found if one.name not in out}
-    if found and not kept:
+    """The parts (empty: all) and edits of a `Decide`; None when everything is left out."""
+    pieces = approval_pieces(request)
+    accepted = {piece.name for piece in pieces if piece.name not in left_out}
+    if pieces and not accepted:
         return None
-    written = tuple(HunkEdit(name, text) for name, text in edits.items() if name in kept)
-    if len(kept) == len(found):
-        return (), written
+    hunk_edits = tuple(HunkEdit(name, text) for name, text in edits.items() if name in accepted)
+    if len(accepted) == len(pieces):
+        return (), hunk_edits
     parts: list[str] = []
     for part in request.parts:
-        own = [one.name for one in part_pieces(part)]
-        taken = [name for name in own if name in kept]
-        parts += [part.id] if taken and len(taken) == len(own) else taken
-    return tuple(parts), written
+        names = [piece.name for piece in part_pieces(part)]
+        chosen = [name for name in names if name in accepted]
+        parts += [part.id] if chosen and len(chosen) == len(names) else chosen
+    return tuple(parts), hunk_edits
 
 
 def apply_edit(hunk: Hunk, text: str) -> Hunk:
-    """The hunk as it looks with the person's text: the same old lines, other new ones."""
+    """The hunk with the user's text: the same old lines, other new ones."""
     old = [line[1:] for line in hunk.lines if line[:1] in (" ", "-")]
     new = text.removesuffix("\n").split("\n") if text else []
     lines: list[str] = []
@@ -87,19 +147,20 @@ def apply_edit(hunk: Hunk, text: str) -> Hunk:
 
 
 def edited_hunk(piece: ApprovalPiece, edits: Mapping[str, str]) -> Hunk | None:
-    """The hunk as it would be written."""
+    """The hunk as it would be written, None for a whole file."""
     if piece.hunk is None or piece.name not in edits:
         return piece.hunk
     return apply_edit(piece.hunk, edits[piece.name])
 
 
 def piece_text(piece: ApprovalPiece, edits: Mapping[str, str]) -> str:
-    """What an editor begins with."""
+    """The new text of a piece, as an editor opens it."""
     if piece.name in edits or piece.hunk is None:
         return edits.get(piece.name, "")
     return new_text(piece.hunk)
 
 
 def count_changes(hunks: Collection[Hunk]) -> tuple[int, int]:
+    """How many lines are added and removed."""
     lines = [line for hunk in hunks for line in hunk.lines]
     return sum(line[:1] == "+" for line in lines), sum(line[:1] == "-" for line in lines)

@@ -1,7 +1,6 @@
-"""Work's widget: a line of tabs that stays, rows below it with a cursor on those that can be chosen."""
+"""The widget of Work: a fixed line of tabs, and rows below it with a cursor on those that can be chosen."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from textual import events
 from textual.geometry import Region
@@ -12,17 +11,14 @@ from textual.strip import Strip
 from cockpit.tui.render.layout import StyledLine
 from cockpit.tui.render.themes import Palette
 from cockpit.tui.render.widgets import UnclaimedKey, set_scroll_height, to_strip
-
-if TYPE_CHECKING:
-    from cockpit.tui.work.row import WorkRow
-    from cockpit.tui.work.tabs import TabStrip as Tabs
+from cockpit.tui.work.tabs import TabStrip, WorkRow
 
 _STEPS = {"up": -1, "k": -1, "down": 1, "j": 1}
 _EMPTY = StyledLine([], "body/surface")
 
 
 class WorkView(ScrollView, can_focus=True):
-    """Draws rows; Up and Down walk over those that do something, Enter chooses."""
+    """Draws rows. Up and Down move over those with an action, Enter chooses one."""
 
     DEFAULT_CSS = """
     WorkView {
@@ -33,27 +29,27 @@ class WorkView(ScrollView, can_focus=True):
     }
     """
 
-    class Chosen(Message):
-        """A person chose a row."""
+    class RowChosen(Message):
+        """The user chose a row or a tab."""
 
-        def __init__(self, does: str) -> None:
+        def __init__(self, action: str) -> None:
             super().__init__()
-            self.does = does
+            self.action = action
 
     def __init__(self, palette: Palette) -> None:
         super().__init__(id="work")
         self.palette = palette
         self.rows: Sequence[WorkRow] = ()
         self.cursor = -1
-        self.tabs: Tabs | None = None
+        self.tabs: TabStrip | None = None
 
     @property
-    def chosen(self) -> str:
-        """What the row under the cursor does."""
-        return self._does(self.cursor)
+    def selected(self) -> str:
+        """The action of the row under the cursor, or ""."""
+        return self._action_at(self.cursor)
 
-    def show(self, rows: "Sequence[WorkRow]", palette: Palette, tabs: "Tabs") -> None:
-        """Other rows; only lines that differ are drawn."""
+    def show(self, rows: Sequence[WorkRow], palette: Palette, tabs: TabStrip) -> None:
+        """Show other rows, painting only the lines that differ."""
         old, self.rows = self.rows, rows
         if self.tabs is None or self.tabs.line.pieces != tabs.line.pieces:
             self.refresh(Region(0, 0, self.size.width, 1))
@@ -73,20 +69,20 @@ class WorkView(ScrollView, can_focus=True):
     def _keep_cursor(self) -> None:
         if not self.has_focus:
             self.cursor = -1
-        elif not (0 <= self.cursor < len(self.rows) and self.rows[self.cursor].does):
+        elif not (0 <= self.cursor < len(self.rows) and self.rows[self.cursor].action):
             self.cursor = self._next(-1, 1)
 
     def _next(self, start: int, step: int) -> int:
-        """The next row from `start` that does something; `start` itself where there is none."""
+        """The next row from `start` with another action; `start` itself where there is none."""
         row = start + step
         while 0 <= row < len(self.rows):
-            if self.rows[row].does and self.rows[row].does != self._does(start):
+            if self.rows[row].action and self.rows[row].action != self._action_at(start):
                 return row
             row += step
         return start
 
-    def _does(self, row: int) -> str:
-        return self.rows[row].does if 0 <= row < len(self.rows) else ""
+    def _action_at(self, row: int) -> str:
+        return self.rows[row].action if 0 <= row < len(self.rows) else ""
 
     def render_line(self, y: int) -> Strip:
         if y == 0:
@@ -107,13 +103,13 @@ class WorkView(ScrollView, can_focus=True):
 
     def on_key(self, event: events.Key) -> None:
         step = _STEPS.get(event.key, 0)
-        if event.key in ("j", "k") and not self.chosen.startswith(("hunk:", "part:")):
+        if event.key in ("j", "k") and not self.selected.startswith(("hunk:", "part:")):
             step = 0  # a letter begins a prompt
         if step and self._move(step):
             event.stop()
-        elif event.key in ("enter", "space") and self._does(self.cursor):
+        elif event.key in ("enter", "space") and self._action_at(self.cursor):
             event.stop()
-            self.post_message(self.Chosen(self._does(self.cursor)))
+            self.post_message(self.RowChosen(self._action_at(self.cursor)))
         elif event.character or event.key == "escape":
             event.stop()
             self.post_message(UnclaimedKey("work", event.key, event.character or ""))
@@ -123,12 +119,12 @@ class WorkView(ScrollView, can_focus=True):
         if row == self.cursor:
             return False
         self.cursor = row
-        self._bring_in_sight(row)
+        self._scroll_into_view(row)
         self.refresh()
         return True
 
-    def _bring_in_sight(self, row: int) -> None:
-        """The first line of the view is the tabs': `row` stands at `row + 1 - scroll`."""
+    def _scroll_into_view(self, row: int) -> None:
+        """The first line of the view is that of the tabs, so `row` is shown at `row + 1 - scroll`."""
         top, height = self.scroll_offset.y, self.size.height
         if row < top:
             self.scroll_to(y=row, animate=False, force=True)
@@ -139,6 +135,6 @@ class WorkView(ScrollView, can_focus=True):
         at = event.get_content_offset(self)
         if at is not None and at.y == 0:
             if self.tabs is not None and (tab := self.tabs.tab_at(at.x)):
-                self.post_message(self.Chosen(f"tab:{tab}"))
-        elif at is not None and (does := self._does(at.y + self.scroll_offset.y - 1)):
-            self.post_message(self.Chosen(does))
+                self.post_message(self.RowChosen(f"tab:{tab}"))
+        elif at is not None and (action := self._action_at(at.y + self.scroll_offset.y - 1)):
+            self.post_message(self.RowChosen(action))
