@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.workspace.memory import MemoryWorkspace
 from tests.workspace.trees import grow, tree
 
 from cockpit.plugin.changes import DeleteFile, Edit, MoveFile, WriteFile
 from cockpit.plugin.context import ChangeRefused, PathRefused, Workspace
 from cockpit.workspace.files.changes import apply_hunks, count_lines, diff_hunks, digest
 from cockpit.workspace.local import LocalWorkspace
-from cockpit.workspace.memory import MemoryWorkspace
 from cockpit.workspace.processes.local_processes import ProcessFailed
 
 FILES: dict[str, bytes | str] = {"a.txt": "one\ntwo\n", "sub/b.txt": "b\n", "c.bin": b"\0\1"}

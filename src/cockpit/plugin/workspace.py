@@ -198,9 +198,9 @@ class Processes(Protocol):
         seconds: float = 30.0,
         on_output: Callable[[str], None] | None = None,
         environment: Mapping[str, str] | None = None,
-        apart: bool = False,
+        separate_errors: bool = False,
     ) -> ProcessResult:
-        """Run to the end. Cancelling kills the whole group within a second. `apart` keeps stderr out of
+        """Run to the end. Cancelling kills the whole group within a second. `separate_errors` keeps stderr out of
         the output."""
         ...
 

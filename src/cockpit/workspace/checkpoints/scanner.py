@@ -120,11 +120,11 @@ MAX_APPENDED_LINES = 20_000
 
 
 class StoredIndex:
-    """The file `known.jsonl` in `folder`; `take` it first."""
+    """The file `index.jsonl` in `folder`; `take` it first."""
 
     def __init__(self, folder: Path) -> None:
-        self._path = folder / "known.jsonl"
-        self._lock_path = folder / "known.lock"
+        self._path = folder / "index.jsonl"
+        self._lock_path = folder / "index.lock"
         self._lock: int | None = None
         self._added = 0
 

@@ -213,6 +213,7 @@ class CheckpointStore:
             self._pending.clear()
             self._remembered.close()
             self._presence.close()
+            self.objects.close()
 
     def _prepare(self) -> None:
         if not self._prepared:

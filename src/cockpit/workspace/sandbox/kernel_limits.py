@@ -105,7 +105,7 @@ def _remove_stale_groups(parent: Path) -> None:
 CREATE_RULESET = 444
 VERSION_FLAG = 1
 DEVICE_FILES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
-LAUNCHER = str(Path(__file__).with_name("fenced.py"))
+LAUNCHER = str(Path(__file__).with_name("landlock_launcher.py"))
 
 
 def landlock_version() -> int:

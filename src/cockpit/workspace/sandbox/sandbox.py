@@ -62,7 +62,7 @@ class Sandbox:
             self._probed = await asyncio.to_thread(self._probe)
         return self._probed.isolation
 
-    async def hold(self, launch: Launch, mark: tuple[str, str]) -> SandboxedLaunch:
+    async def prepare(self, launch: Launch, mark: tuple[str, str]) -> SandboxedLaunch:
         """How `launch` is started. Raises `SandboxMissing`. Give it back to `release` when it has ended;
         its `fds` are closed by whoever started it."""
         known = await self.isolation()

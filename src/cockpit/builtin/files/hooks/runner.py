@@ -291,7 +291,7 @@ async def run_command_hook(
             stdin=json.dumps(told, ensure_ascii=False).encode("utf-8", "replace"),
             seconds=hook.seconds,
             environment=build_environment(hook, scene.root, variables),
-            apart=True,
+            separate_errors=True,
         )
     except CockpitError as error:
         return make_timeout_answer(error.message)
