@@ -172,7 +172,7 @@ async def test_what_cannot_run_says_why(processes: LocalProcesses) -> None:
         await processes.run(("no-such-program",))
     with pytest.raises(ProcessFailed, match="there is no folder"):
         await processes.run(("true",), cwd="nowhere")
-    with pytest.raises(ProcessFailed, match="no job job-9"):
+    with pytest.raises(ProcessFailed, match="unknown job job-9"):
         await processes.output("job-9")
 
 

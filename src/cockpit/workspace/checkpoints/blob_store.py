@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 FILE_NAME = "blobs.sqlite3"
 BATCH_BYTES = 8 * 1024 * 1024
-"""Compressed bytes collected in memory before they are written in one transaction."""
+"""Compressed bytes that are collected in memory before they are written in one transaction."""
 BUSY_SECONDS = 30.0
 GRACE_SECONDS = 3600.0
 """A blob that no record names is left alone for this long: its record may still be on the way."""
@@ -43,7 +43,8 @@ class BlobMissing(CockpitError):
 
 
 def blob_id(content: bytes) -> str:
-    """The id of `content`: the sha256 that git gives a blob, so that ids in older records keep their meaning."""
+    """The id of `content`: the sha256 that git gives a blob, so that ids in older records keep their
+    meaning."""
     return hashlib.sha256(b"blob %d\0" % len(content) + content).hexdigest()
 
 
@@ -113,7 +114,8 @@ class BlobStore:
         return int(row[0]) if row is not None else 0
 
     def drop(self, named: Collection[str], now: float) -> int:
-        """Delete every blob that is not in `named` and was last put before the grace period; return how many."""
+        """Delete every blob that is not in `named` and was last put before the grace period; return how
+        many."""
         with self._database() as database:
             database.execute("CREATE TEMP TABLE IF NOT EXISTS named (id TEXT PRIMARY KEY)")
             database.execute("DELETE FROM named")
