@@ -102,7 +102,7 @@ async def test_a_move_over_a_file_only_when_it_is_said(workspace: Workspace) -> 
         ((MoveFile("nowhere", "y"),), "does not exist"),
         ((WriteFile("sub", b"x"),), "is a folder"),
         ((WriteFile("new", b"x"), WriteFile("new/below", b"x")), "is a file"),
-        ((WriteFile("new/below", b"x"), WriteFile("new", b"x")), "lies in it"),
+        ((WriteFile("new/below", b"x"), WriteFile("new", b"x")), "is in it"),
         ((WriteFile(".git/config", b"x"),), "runs|run later"),
     ],
 )

@@ -85,8 +85,10 @@ class Journal:
 
 @contextlib.contextmanager
 def exclusive_writer(journals: str) -> Iterator[None]:
-    """One transaction at a time among all processes with these journals. Raises `ChangeRefused` on a
-    timeout."""
+    """One transaction at a time among all processes with these journals.
+
+    Raises `ChangeRefused` on a timeout.
+    """
     try:
         import fcntl
     except ImportError:
@@ -103,7 +105,7 @@ def exclusive_writer(journals: str) -> Iterator[None]:
             except BlockingIOError as error:
                 if time.monotonic() > until:
                     raise ChangeRefused(
-                        f"another cockpit process has been writing for {LOCK_TIMEOUT:g} s; nothing was written",
+                        f"another cockpit has been writing for {LOCK_TIMEOUT:g} s; nothing was written",
                         "try again, or end the other process",
                     ) from error
                 time.sleep(LOCK_POLL)
@@ -126,8 +128,10 @@ def try_lock(file: int) -> bool:
 
 
 def unfinished_journals(folder: str) -> Iterator[tuple[Journal, JournalRecord | None]]:
-    """The journals of processes that are gone, each closed before the next one. The record is None for a
-    journal that was cut off while written, before anything else was done."""
+    """The journals of processes that are gone; each is closed before the next one.
+
+    The record is None for a journal that was cut off while it was written, before anything else was done.
+    """
     for path in sorted(Path(folder).glob("*" + JOURNAL_SUFFIX)):
         try:
             file = os.open(path, os.O_RDWR)
