@@ -95,7 +95,7 @@ def test_g13_a_command_killed_in_the_middle_is_brought_to_an_end_by_the_next(tmp
         "old\n",
     }
     again = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
-    assert "cut off was finished" in again.stderr
+    assert "interrupted was finished" in again.stderr
     assert again.returncode == 1 and tree(root) == {"a.txt": (b"new\n", 0o644), "b.txt": (b"new\n", 0o644)}
 
 

@@ -1,5 +1,6 @@
 """Subagents as plugins see them: who one can be, what it may spend, where it stands, how to hold it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -18,6 +19,7 @@ __all__ = [
     "Quota",
     "Report",
     "Role",
+    "Skill",
 ]
 
 Isolation = Literal["none", "worktree"]
@@ -71,6 +73,42 @@ class Role:
     explores: bool = False
     origin: Origin | None = None
     aliases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Skill:
+    """Guidance that is listed always and read (`body()`) only when it is used.
+
+    `allowed_tools` None leaves all; otherwise only these are run while the skill is in force, and never
+    one of `denied_tools`. `arguments` are the names of its arguments, `hint` shows them to a person.
+    `paths` are globs: it is listed once such a file was touched. A `fork` runs in a subagent of `role`.
+    `dialect` says how its body counts `$1`: from 0 as Claude does, from 1 as opencode does. `trigger` says
+    when it is in force unasked: `auto` always, `match` for a prompt that holds one of `keywords`.
+    """
+
+    name: str
+    description: str
+    body: Callable[[], str]
+    path: str = ""
+    allowed_tools: tuple[str, ...] | None = None
+    for_model: bool = True
+    for_person: bool = True
+    denied_tools: tuple[str, ...] = ()
+    when: str = ""
+    hint: str = ""
+    arguments: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    fork: bool = False
+    role: str = ""
+    background: bool = False
+    model: str = ""
+    effort: str = ""
+    shell: str = ""
+    dialect: Literal["claude", "opencode"] = "claude"
+    aliases: tuple[str, ...] = ()
+    trigger: Literal["", "auto", "match"] = ""
+    keywords: tuple[str, ...] = ()
+    origin: Origin | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
 from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
+from cockpit.plugin.calls import Arguments, ArgumentsInvalid, Done
 from cockpit.plugin.context import Context
-from cockpit.plugin.tools import Arguments, ArgumentsInvalid, Done
 from cockpit.protocol.messages import Json
 
 T = TypeVar("T")

@@ -6,17 +6,18 @@ What tools, commands, guards and residents are given: the contracts behind each 
 A new field needs an ADR. Whatever implements a Protocol here lives in a lower or higher room.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal, Protocol
 
 from cockpit.errors import CockpitError
 from cockpit.plugin.agents import AgentHandle as AgentHandle
 from cockpit.plugin.agents import Agents as Agents
 from cockpit.plugin.agents import Report as Report
+from cockpit.plugin.agents import Skill as Skill
+from cockpit.plugin.calls import DEFAULT_CAP, Alias, Arguments, Cap, Capability, Done, Preview, ToolFailed
 from cockpit.plugin.models import Completed, ModelRequest
 from cockpit.plugin.navigation import Navigator as Navigator
-from cockpit.plugin.tools import Done, Preview, Tool, ToolFailed
 from cockpit.plugin.workspace import Applied as Applied
 from cockpit.plugin.workspace import ChangeRefused as ChangeRefused
 from cockpit.plugin.workspace import FileEntry as FileEntry
@@ -29,12 +30,8 @@ from cockpit.plugin.workspace import SandboxMissing as SandboxMissing
 from cockpit.plugin.workspace import Workspace as Workspace
 from cockpit.plugin.workspace import Worktrees as Worktrees
 from cockpit.protocol.events import Event, FormField, PlanChanged
-from cockpit.protocol.messages import Json, Mode, ToolCall, ToolResult
+from cockpit.protocol.messages import Json, Kind, Mode, ToolCall, ToolResult
 from cockpit.protocol.queries import Query, Reply
-
-if TYPE_CHECKING:
-    from cockpit.plugin.values import Skill
-
 
 ConnectionState = Literal[
     "disabled", "needs approval", "waiting", "starting", "ready", "needs login", "failed", "stopped"
@@ -164,8 +161,8 @@ class Results(Protocol):
 class ToolboxView(Protocol):
     """The tools of this session."""
 
-    def tools(self) -> tuple[Tool, ...]: ...
-    def search(self, query: str) -> tuple[Tool, ...]:
+    def tools(self) -> "tuple[Tool, ...]": ...
+    def search(self, query: str) -> "tuple[Tool, ...]":
         """Deferred tools by `select:a,b` or by words; they are sent from the next step on."""
         ...
 
@@ -273,7 +270,7 @@ class SessionView(Protocol):
         """
         ...
 
-    def skills(self) -> "tuple[Skill, ...]":
+    def skills(self) -> tuple[Skill, ...]:
         """The skills in force, whoever registered them, in the order of their names."""
         ...
 
@@ -329,3 +326,35 @@ class Context:
         if self.call is None:
             raise RuntimeError("no tool call is running")
         return self.call
+
+
+Run = Callable[[Arguments, Context], Awaitable[Done]]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool and all that the core must know before it lets one run.
+
+    `parameters` is a JSON Schema object. `capabilities` must not be empty: a tool that does not
+    say what it can do is not exposed. `run` gets arguments that fit the schema. `preview` works out
+    what would happen; a tool that writes has one, and its `run` applies `context.call.preview`.
+    `is_concurrent(arguments)` says that this very call may run beside others and changes nothing.
+    `deferred` tools are not sent until `tool_search` names them. `polling` tools may be repeated.
+    `title(arguments)` is one line for people. `seconds` bounds a call.
+    """
+
+    name: str
+    kind: Kind
+    description: str
+    parameters: Mapping[str, Json]
+    capabilities: frozenset[Capability]
+    run: Run
+    title: Callable[[Arguments], str]
+    preview: Callable[[Arguments, Context], Awaitable[Preview]] | None = None
+    is_concurrent: Callable[[Arguments], bool] = lambda arguments: False
+    deferred: bool = False
+    polling: bool = False
+    cap: Cap = DEFAULT_CAP
+    aliases: tuple[Alias, ...] = ()
+    keywords: tuple[str, ...] = ()
+    seconds: float = 120.0

@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from cockpit.plugin.context import Context
+from cockpit.plugin.calls import Capability, Preview
+from cockpit.plugin.context import Context, Tool
 from cockpit.plugin.origin import Origin
-from cockpit.plugin.tools import Capability, Preview, Tool
 from cockpit.plugin.workspace import Profile
 from cockpit.protocol.messages import Json, ToolCall
 

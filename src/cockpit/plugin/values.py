@@ -7,6 +7,7 @@ from typing import Generic, Literal, Protocol, TypeAlias, TypeVar
 
 from cockpit.plugin.agents import AgentHandle
 from cockpit.plugin.agents import Role as Role
+from cockpit.plugin.agents import Skill as Skill
 from cockpit.plugin.context import Context
 from cockpit.plugin.languages import Language as Language
 from cockpit.plugin.languages import LanguageServer as LanguageServer
@@ -61,42 +62,6 @@ class Source(Generic[T]):
     name: str
     find: Callable[[Scope], Iterable[T | Unloaded]]
     layer: Layer = "project"
-
-
-@dataclass(frozen=True, slots=True)
-class Skill:
-    """Guidance that is listed always and read (`body()`) only when it is used.
-
-    `allowed_tools` None leaves all; otherwise only these are run while the skill is in force, and never
-    one of `denied_tools`. `arguments` are the names of its arguments, `hint` shows them to a person.
-    `paths` are globs: it is listed once such a file was touched. A `fork` runs in a subagent of `role`.
-    `dialect` says how its body counts `$1`: from 0 as Claude does, from 1 as opencode does. `trigger` says
-    when it is in force unasked: `auto` always, `match` for a prompt that holds one of `keywords`.
-    """
-
-    name: str
-    description: str
-    body: Callable[[], str]
-    path: str = ""
-    allowed_tools: tuple[str, ...] | None = None
-    for_model: bool = True
-    for_person: bool = True
-    denied_tools: tuple[str, ...] = ()
-    when: str = ""
-    hint: str = ""
-    arguments: tuple[str, ...] = ()
-    paths: tuple[str, ...] = ()
-    fork: bool = False
-    role: str = ""
-    background: bool = False
-    model: str = ""
-    effort: str = ""
-    shell: str = ""
-    dialect: Literal["claude", "opencode"] = "claude"
-    aliases: tuple[str, ...] = ()
-    trigger: Literal["", "auto", "match"] = ""
-    keywords: tuple[str, ...] = ()
-    origin: Origin | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,7 +119,7 @@ async def test_from_a_commit_that_is_named(repo: Repo, processes: LocalProcesses
     tree = await made(processes, repo.folder, ref=first)
     assert repo.head(tree.path) == first
     assert Path(tree.path, "app.py").read_text() == "one\ntwo\nthree\n"
-    with pytest.raises(CockpitError, match="no commit called"):
+    with pytest.raises(CockpitError, match="unknown commit"):
         await made(processes, repo.folder, ref="--upload-pack=x")
 
 

@@ -281,7 +281,7 @@ async def test_pruning_takes_what_is_merged_and_nothing_else(repo: Repo, process
     assert {name for name, one in done.items() if one.gone} == {"merged", "empty"}
     assert "not merged" in done["unmerged"].reason
     assert "not committed" in done["open"].reason
-    assert "an agent works in it" in done["used"].reason
+    assert "an agent is working in it" in done["used"].reason
     assert trees(repo) == ["open", "unmerged", "used"]
     assert repo.branches() == {"main", "cockpit/open-1", "cockpit/unmerged-1", "cockpit/used-1"}
 
