@@ -200,13 +200,13 @@ def test_two_processes_on_one_tree_never_mix_their_writes(tmp_path: Path) -> Non
     code = """
 import sys
 from cockpit.workspace.files.changes import digest
-from cockpit.workspace.files.transaction import Target, Transaction
+from cockpit.workspace.files.transaction import WriteTarget, Transaction
 from cockpit.plugin.context import ChangeRefused
 root, me, done = sys.argv[1], sys.argv[2], 0
 while done < 40:
     now = [open(f"{root}/{n}", "rb").read() for n in "abcd"]
     new = me.encode() * 3 + b"%d" % done
-    targets = tuple(Target(f"{root}/{n}", digest(b), new, 0o644) for n, b in zip("abcd", now))
+    targets = tuple(WriteTarget(f"{root}/{n}", digest(b), new, 0o644) for n, b in zip("abcd", now))
     try:
         Transaction(targets, f"{root}-journals").run()
         done += 1

@@ -1,4 +1,4 @@
-"""What a tool is. A tool is one async function with a schema and the facts that judge it."""
+"""What a tool call carries: its preview before it is judged, its result, and the errors of tools."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ Arguments = Mapping[str, Json]
 
 
 class ToolFailed(CockpitError):
-    """A tool could not do what it was asked: the message becomes the result, marked as an error."""
+    """A tool could not do what was asked: the message becomes the result, marked as an error."""
 
 
 class ArgumentsInvalid(ToolFailed):
@@ -47,10 +47,10 @@ class ArgumentsInvalid(ToolFailed):
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a tool brings back: `text` for the model, `blocks` for people (empty: the text).
+    """The result of a tool: `text` for the model, `blocks` for the user (empty: the text).
 
-    `data` is the same as JSON for scripts. `isolation` is what held while a program ran
-    (`Isolation.label`), empty where none ran.
+    `data` is the same as JSON for scripts. `isolation` is what confined a program that ran
+    (`Isolation.label`), empty if none ran.
     """
 
     text: str
@@ -62,7 +62,7 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One thing a call would do, as a person is shown it: a file, or one command."""
+    """One thing that a call would do, as shown to the user: a file, or one command."""
 
     id: str
     title: str
@@ -71,7 +71,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class CommandLine:
-    """A line of text that a shell will read, and the real folder it starts in."""
+    """A line of text that a shell will read, and the real folder in which it starts."""
 
     text: str
     shell: Literal["bash", "powershell"]
@@ -82,13 +82,12 @@ class CommandLine:
 class Preview:
     """What a call would do, worked out before it is judged; nothing has happened yet.
 
-    `changes` is what will be applied, byte for byte. `argv` are the simple commands of a command
-    line. `paths` are the real paths the call touches. `destination` is where something would be
-    sent (a host, a remote). `lift` names what may be remembered, as a rule's pattern: `git status *`.
-    `checked` is what the changes do to the problems of their files, None where nobody looked.
-    `whole`: a part of it alone would be wrong (a rename), so that nobody can take files out of it.
-    `line` is a command line as its shell will read it; `launch` is the process that will run. A tool
-    that starts a program starts `launch` as it stands here after approval, sealed.
+    `changes` is what will be written, byte for byte. `argv` are the simple commands of a command line.
+    `paths` are the real paths that the call touches. `destination` is where something would be sent (a host,
+    a remote). `lift` is the pattern that an approval may store: `git status *`. `checked` is what the changes
+    do to the diagnostics of their files, None if nobody checked. `whole`: part of it alone would be wrong (a
+    rename), so files cannot be taken out of it. `line` is a command line as its shell will read it; `launch`
+    is the process that will run. A tool that starts a program starts `launch` exactly as approved, sealed.
     """
 
     title: str
@@ -108,7 +107,7 @@ class Preview:
 class Cap:
     """How much of a result stays in the conversation; the rest is set aside, not lost.
 
-    `entries` bounds lines; `size` bytes of UTF-8. `shape` says which part is kept in sight.
+    `entries` limits lines, `size` bytes of UTF-8. `shape` says which part stays visible.
     """
 
     size: int = 50_000
@@ -123,11 +122,11 @@ DEFAULT_CAP = Cap()
 class Alias:
     """Another agent's name for a tool, with its names for the arguments (theirs -> ours).
 
-    An argument that maps to "" is dropped. `fixed` are arguments of ours that the name itself says:
-    `git_log` is `git` with `what` = `log`. Accepted from a model, never sent. Where their values have
-    another shape, `reshape` makes ours of them before the names are translated: it is pure, and when it
-    raises the arguments stay as they came. An alias with the tool's own name reshapes what comes under
-    that one; it must leave our own shape as it is.
+    An argument that maps to "" is dropped. `fixed` are arguments of ours that the name implies: `git_log` is
+    `git` with `what` = `log`. Accepted from a model, never sent. If their values have another shape,
+    `reshape` converts them before the names are translated: it is pure, and if it raises the arguments stay
+    as they came. An alias with the tool's own name reshapes calls under that name; it must leave our own
+    shape unchanged.
     """
 
     name: str

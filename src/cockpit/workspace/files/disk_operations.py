@@ -162,7 +162,7 @@ CREATE_FLAGS = (
 
 
 def stale_file_error(path: str) -> ChangeRefused:
-    return ChangeRefused(f"{path} changed after the edit was planned; nothing was written, read it again")
+    return ChangeRefused(f"{path} has changed since the edit was planned; nothing was written, read it again")
 
 
 def read_regular_file(
