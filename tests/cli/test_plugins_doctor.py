@@ -103,7 +103,7 @@ def test_two_plugins_of_one_name_and_two_values_of_one_name(root: Path, site: Pa
     )
     rows = [row for row in diagnosed(root) if row["level"] == "fault"]
     said = " ".join(row["what"] for row in rows)
-    assert "the name first is taken by" in said
+    assert "the name first is already used by" in said
     assert "panels: same is registered by first and by second; the one of first is used" in said
     assert any("another name in [project.entry-points.cockpit]" in row["mend"] for row in rows)
 

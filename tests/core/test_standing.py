@@ -226,7 +226,7 @@ async def test_a_merge_into_a_tree_with_changes_is_refused(repo: Repo) -> None:
         repo.write("app.py", "mine\n")
         before = repo.state()
         refused = await result_of(driver, "merge_worktree", branch="fix")
-        assert (refused.outcome, "not committed (app.py)" in refused.text) == ("error", True)
+        assert (refused.outcome, "uncommitted changes (app.py)" in refused.text) == ("error", True)
         # Nobody was asked for a yes that would come to nothing.
         assert not [one for one in driver.all(ApprovalRequested) if one.tool == "merge_worktree"]
     assert repo.state() == before

@@ -33,7 +33,7 @@ def test_what_fits_is_a_value(field: FormField, text: str, value: Json) -> None:
 @pytest.mark.parametrize(
     ("field", "text", "says"),
     [
-        (FormField("a", "", required=True), "", "must be filled in"),
+        (FormField("a", "", required=True), "", "a value is required"),
         (FormField("a", "", "integer"), "1.5", "whole number"),
         (FormField("a", "", "integer"), "nan", "number"),
         (FormField("a", "", "number"), "much", "number"),
@@ -50,5 +50,5 @@ def test_what_does_not_fit_says_what_would(field: FormField, text: str, says: st
 def test_values_name_the_field_that_does_not_fit_and_leave_out_what_is_empty() -> None:
     fields = (FormField("name", "Name", required=True), FormField("age", "Age", "integer"))
     assert parse_values(fields, {"name": "Ada"}) == {"name": "Ada"}
-    with pytest.raises(FormValueInvalid, match="age: write a whole number"):
+    with pytest.raises(FormValueInvalid, match="age: enter a whole number"):
         parse_values(fields, {"name": "Ada", "age": "1.5"})

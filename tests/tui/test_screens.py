@@ -245,7 +245,7 @@ async def test_a_session_that_is_unknown_is_said_and_this_one_stays() -> None:
     async with seat(worked()) as s:
         await s.type("/resume nowhere")
         await s.press("enter")
-        assert "there is no recording called nowhere" in s.screen
+        assert "unknown recording nowhere" in s.screen
         assert s.state.session == "s1" and not [op for op in s.ops if isinstance(op, ops.Close)]
 
 

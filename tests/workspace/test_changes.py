@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.workspace.memory import MemoryWorkspace
 from tests.workspace.trees import grow, tree
 
 from cockpit.plugin.changes import DeleteFile, Edit, MoveFile, WriteFile
 from cockpit.plugin.context import ChangeRefused, PathRefused, Workspace
 from cockpit.workspace.files.changes import apply_hunks, count_lines, diff_hunks, digest
 from cockpit.workspace.local import LocalWorkspace
-from cockpit.workspace.memory import MemoryWorkspace
 from cockpit.workspace.processes.local_processes import ProcessFailed
 
 FILES: dict[str, bytes | str] = {"a.txt": "one\ntwo\n", "sub/b.txt": "b\n", "c.bin": b"\0\1"}
@@ -102,7 +102,7 @@ async def test_a_move_over_a_file_only_when_it_is_said(workspace: Workspace) -> 
         ((MoveFile("nowhere", "y"),), "does not exist"),
         ((WriteFile("sub", b"x"),), "is a folder"),
         ((WriteFile("new", b"x"), WriteFile("new/below", b"x")), "is a file"),
-        ((WriteFile("new/below", b"x"), WriteFile("new", b"x")), "lies in it"),
+        ((WriteFile("new/below", b"x"), WriteFile("new", b"x")), "is in it"),
         ((WriteFile(".git/config", b"x"),), "runs|run later"),
     ],
 )

@@ -63,7 +63,7 @@ async def test_input_is_given_whole_or_is_empty(processes: LocalProcesses) -> No
 
 async def test_what_a_program_says_to_stderr_can_be_kept_apart(processes: LocalProcesses) -> None:
     argv = processes.shell("echo one; echo two >&2; cat; printf '\\303\\244' >&2; exit 2")
-    ended = await processes.run(argv, stdin=b"in", apart=True)
+    ended = await processes.run(argv, stdin=b"in", separate_errors=True)
     assert (ended.code, ended.output, ended.errors) == (2, "one\nin", "two\nä")
     assert (await processes.run(argv)).errors == ""
 
@@ -123,7 +123,7 @@ async def test_a_job_is_written_to_read_from_a_cursor_and_cancelled(processes: L
     assert (view.command, view.running, view.code) == ("the cat", True, None)
     assert (await processes.wait(job, 0.01)).running
     assert not (await processes.cancel(job)).running
-    with pytest.raises(ProcessFailed, match="start it again"):
+    with pytest.raises(ProcessFailed, match="start the job again"):
         await processes.write(job, "late")
 
 
@@ -170,9 +170,9 @@ async def test_closing_ends_every_job_and_refuses_new_ones(tmp_path: Path) -> No
 async def test_what_cannot_run_says_why(processes: LocalProcesses) -> None:
     with pytest.raises(ProcessFailed, match="no-such-program is not installed"):
         await processes.run(("no-such-program",))
-    with pytest.raises(ProcessFailed, match="there is no folder"):
+    with pytest.raises(ProcessFailed, match="nowhere does not exist"):
         await processes.run(("true",), cwd="nowhere")
-    with pytest.raises(ProcessFailed, match="no job job-9"):
+    with pytest.raises(ProcessFailed, match="unknown job job-9"):
         await processes.output("job-9")
 
 

@@ -95,7 +95,7 @@ def test_g13_a_command_killed_in_the_middle_is_brought_to_an_end_by_the_next(tmp
         "old\n",
     }
     again = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
-    assert "cut off was finished" in again.stderr
+    assert "interrupted was finished" in again.stderr
     assert again.returncode == 1 and tree(root) == {"a.txt": (b"new\n", 0o644), "b.txt": (b"new\n", 0o644)}
 
 
@@ -200,13 +200,13 @@ def test_two_processes_on_one_tree_never_mix_their_writes(tmp_path: Path) -> Non
     code = """
 import sys
 from cockpit.workspace.files.changes import digest
-from cockpit.workspace.files.transaction import Target, Transaction
+from cockpit.workspace.files.transaction import WriteTarget, Transaction
 from cockpit.plugin.context import ChangeRefused
 root, me, done = sys.argv[1], sys.argv[2], 0
 while done < 40:
     now = [open(f"{root}/{n}", "rb").read() for n in "abcd"]
     new = me.encode() * 3 + b"%d" % done
-    targets = tuple(Target(f"{root}/{n}", digest(b), new, 0o644) for n, b in zip("abcd", now))
+    targets = tuple(WriteTarget(f"{root}/{n}", digest(b), new, 0o644) for n, b in zip("abcd", now))
     try:
         Transaction(targets, f"{root}-journals").run()
         done += 1

@@ -1,6 +1,7 @@
-"""The door to capabilities: hookspecs, the values plugins register, and their discovery.
+"""The plugin API: hookspecs, the values that plugins register, and plugin discovery.
 
-A plugin imports from here: `from cockpit.plugin import hookimpl`. Contracts only: nothing here does work.
+Plugins import from here: `from cockpit.plugin import hookimpl`. Start with `hookspecs`, then `values` and
+`tools`. Contracts only: nothing here does work. Must not import `core`, `workspace` or any built-in.
 """
 
 from pluggy import HookimplMarker

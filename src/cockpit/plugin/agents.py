@@ -1,5 +1,6 @@
-"""Subagents as plugins see them: who one can be, what it may spend, where it stands, how to hold it."""
+"""Subagents as plugins see them: roles and skills, quotas, reports, and how to open and control an agent."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -18,19 +19,20 @@ __all__ = [
     "Quota",
     "Report",
     "Role",
+    "Skill",
 ]
 
 Isolation = Literal["none", "worktree"]
-# Models asked for a real task of a few files take 20 to 40 steps; the row below this is a budget, no aim.
+# A real task on a few files takes models 20 to 40 steps; this is a budget, not a target.
 USUAL_STEPS = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """What one agent may spend; None leaves it to settings and to the parent's budget, which always holds.
+    """What one agent may spend; None leaves it to settings and to the parent's budget, which always applies.
 
-    `steps` model requests, `tokens` in and out together, `seconds` of wall time, `output` characters of
-    its report (the rest is set aside under a handle).
+    `steps` model requests, `tokens` in and out together, `seconds` of wall time, `output` characters of its
+    report (the rest is set aside under a handle).
     """
 
     steps: int | None = None
@@ -43,11 +45,11 @@ class Quota:
 class Role:
     """Who a subagent is. Every field only narrows what its parent may do.
 
-    `tools` None means all of the parent's, `()` none; `denied_tools` are taken out of them. A name may be
-    another agent's (`Bash`), a pattern (`mcp__github__*`), or hold the calls it means: `Bash(git diff *)`,
-    `Task(explore, review)`. `mode` is used where it is stricter. `skills` are put into its first message
-    whole. `mcp_servers` None: all. `prompt` begins its task when a person starts it by hand. `explores`
-    roles are never told to hurry up and write. `aliases` find it where no role has that name.
+    `tools` None means all of the parent's, `()` none; `denied_tools` are removed from them. A name may be
+    another agent's (`Bash`), a pattern (`mcp__github__*`), or include the calls it allows: `Bash(git diff
+    *)`, `Task(explore, review)`. `mode` applies where it is stricter. `skills` are put into its first message
+    in full. `mcp_servers` None: all. `prompt` starts its task when a user starts it directly. `explores`
+    roles are never reminded to start writing. `aliases` find it if no role has that name.
     """
 
     name: str
@@ -74,8 +76,44 @@ class Role:
 
 
 @dataclass(frozen=True, slots=True)
+class Skill:
+    """Guidance that is always listed and read (`body()`) only when it is used.
+
+    `allowed_tools` None leaves all; otherwise only these run while the skill is in force, and never one of
+    `denied_tools`. `arguments` are the names of its arguments, `hint` shows them to the user. `paths` are
+    globs: it is listed once such a file was touched. A `fork` runs in a subagent of `role`. `dialect` says
+    how its body counts `$1`: from 0 as Claude does, from 1 as opencode does. `trigger` says when it is in
+    force without being called: `auto` always, `match` for a prompt that contains one of `keywords`.
+    """
+
+    name: str
+    description: str
+    body: Callable[[], str]
+    path: str = ""
+    allowed_tools: tuple[str, ...] | None = None
+    for_model: bool = True
+    for_person: bool = True
+    denied_tools: tuple[str, ...] = ()
+    when: str = ""
+    hint: str = ""
+    arguments: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    fork: bool = False
+    role: str = ""
+    background: bool = False
+    model: str = ""
+    effort: str = ""
+    shell: str = ""
+    dialect: Literal["claude", "opencode"] = "claude"
+    aliases: tuple[str, ...] = ()
+    trigger: Literal["", "auto", "match"] = ""
+    keywords: tuple[str, ...] = ()
+    origin: Origin | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
-    """What an agent brings back from its task."""
+    """The result that an agent brings back from its task."""
 
     text: str
     stop_reason: StopReason
@@ -92,8 +130,8 @@ class AgentHandle(Protocol):
         ...
 
     async def send(self, text: str) -> None:
-        """Say something; it is taken at the agent's next step. One that has ended goes on with it, in the
-        background."""
+        """Send a message, which the agent takes up at its next step. One that has ended continues with it in
+        the background."""
         ...
 
     async def wait(self, seconds: float | None = None) -> Report:
@@ -101,16 +139,16 @@ class AgentHandle(Protocol):
         ...
 
     async def cancel(self) -> None:
-        """End it: a queued one at once, a running one after its present call, or by force after 2 s."""
+        """End it: a queued agent at once, a running one after its current call, or by force after 2 s."""
         ...
 
     def transcript(self, cursor: int = 0) -> tuple[tuple[Event, ...], int]:
-        """Its events from `cursor` on, and the next cursor; also those of a session before this one."""
+        """Its events from `cursor` on, and the next cursor; includes those from before a restart."""
         ...
 
 
 class Agents(Protocol):
-    """Opening agents, on the caller's budget and with at most the caller's rights."""
+    """Opens agents on the caller's budget and with at most the caller's rights."""
 
     async def open(
         self,
@@ -124,14 +162,13 @@ class Agents(Protocol):
         name: str = "",
         call: str = "",
     ) -> AgentHandle:
-        """Start an agent, or queue it where as many run as may. A `Role` in place of a name is used as it
-        is, narrowed to the caller's rights as any other. `name` is the last part of its path, `call` the tool
-        call that it serves.
+        """Start an agent, or queue it if as many run as are allowed.
 
-        Without `background` it has ended when this returns, and its failure is its report. The same task
-        for a role of the same name gives the agent that is at it, or has just done it, unless something was
-        changed since. Raises `CockpitError` for a role, runner or tool nobody knows, and below the depth
-        that settings allow.
+        A `Role` in place of a name is used as it is, narrowed to the caller's rights like any other. `name`
+        is the last part of its path, `call` the tool call that it serves. Without `background` it has ended
+        when this returns, and its failure is its report. The same task for a role of the same name returns
+        the agent that is doing it, or has just done it, unless something was changed since. Raises
+        `CockpitError` for an unknown role, runner or tool, and below the depth that settings allow.
         """
         ...
 
@@ -140,13 +177,13 @@ class Agents(Protocol):
         ...
 
     def role(self, name: str) -> Role:
-        """The role of that name or alias. Raises `CockpitError` with those that are near."""
+        """The role with that name or alias. Raises `CockpitError` with similar names."""
         ...
 
     def all(self) -> tuple[AgentRow, ...]:
-        """Every agent of this session, in the order of their opening."""
+        """Every agent of this session, in the order in which they were opened."""
         ...
 
     def find(self, id: str) -> AgentHandle:
-        """The agent of that path, or of a part of it that names one. Raises `CockpitError`."""
+        """The agent with that path, or with a unique part of it. Raises `CockpitError`."""
         ...

@@ -15,8 +15,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
 from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
+from cockpit.plugin.calls import Arguments, ArgumentsInvalid, Done
 from cockpit.plugin.context import Context
-from cockpit.plugin.tools import Arguments, ArgumentsInvalid, Done
 from cockpit.protocol.messages import Json
 
 T = TypeVar("T")
@@ -25,7 +25,7 @@ SCALARS: dict[Any, str] = {str: "string", int: "integer", float: "number", bool:
 
 @cache
 def schema(cls: type) -> Mapping[str, Json]:
-    """The JSON Schema (2020-12 subset) of an argument type."""
+    """The JSON Schema (a subset of 2020-12) of an argument type."""
     hints = get_type_hints(cls, include_extras=True)
     properties: dict[str, Json] = {}
     required: list[Json] = []
@@ -59,63 +59,63 @@ def _schema_of(hint: Any) -> dict[str, Json]:
 def _without_none(hint: Any) -> Any:
     if get_origin(hint) not in (Union, types.UnionType):
         return hint
-    rest = [one for one in get_args(hint) if one is not type(None)]
+    rest = [member for member in get_args(hint) if member is not type(None)]
     return rest[0] if len(rest) == 1 else hint
 
 
 def parse(cls: type[T], arguments: Arguments) -> T:
-    """`arguments` as a `cls`. Raises `ArgumentsInvalid` that names every fault at once.
+    """`arguments` as a `cls`. Raises `ArgumentsInvalid`, which names every problem at once.
 
-    A number or a boolean that came as a string is read as what it says: small models write so.
+    A number or boolean that came as a string is accepted: small models write them so.
     """
-    faults: list[str] = []
-    value = _read(cls, arguments, "", faults)
-    if faults:
-        raise ArgumentsInvalid("; ".join(faults))
+    problems: list[str] = []
+    value = _read(cls, arguments, "", problems)
+    if problems:
+        raise ArgumentsInvalid("; ".join(problems))
     return cast("T", value)
 
 
-def _read(cls: type, raw: Mapping[str, Any], prefix: str, faults: list[str]) -> Any:
+def _read(cls: type, raw: Mapping[str, Any], prefix: str, problems: list[str]) -> Any:
     hints = get_type_hints(cls, include_extras=True)
     known = {field.name: field for field in dataclasses.fields(cls)}
     for name in raw:
         if name not in known:
-            faults.append(f"unknown argument `{prefix}{name}`; known: {', '.join(known)}")
+            problems.append(f"unknown argument `{prefix}{name}`; known: {', '.join(known)}")
     values: dict[str, Any] = {}
     for name, field in known.items():
         if raw.get(name) is not None:
-            values[name] = _value(hints[name], raw[name], prefix + name, faults)
+            values[name] = _value(hints[name], raw[name], prefix + name, problems)
         elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
-            faults.append(f"`{prefix}{name}` is missing")
-    return None if faults else cls(**values)
+            problems.append(f"`{prefix}{name}` is missing")
+    return None if problems else cls(**values)
 
 
-def _value(hint: Any, raw: Any, name: str, faults: list[str]) -> Any:
+def _value(hint: Any, raw: Any, name: str, problems: list[str]) -> Any:
     if get_origin(hint) is Annotated:
         hint = get_args(hint)[0]
     hint = _without_none(hint)
     if hint in SCALARS:
-        return _scalar(hint, raw, name, faults)
+        return _scalar(hint, raw, name, problems)
     if get_origin(hint) is Literal:
         if raw not in get_args(hint):
-            faults.append(f"`{name}` must be one of {', '.join(get_args(hint))}, not {raw!r}")
+            problems.append(f"`{name}` must be one of {', '.join(get_args(hint))}, not {raw!r}")
         return raw
     if get_origin(hint) in (list, tuple):
         if not isinstance(raw, list):
-            faults.append(f"`{name}` must be a list")
+            problems.append(f"`{name}` must be a list")
             return None
-        one = get_args(hint)[0]
-        made = [_value(one, part, f"{name}[{at}]", faults) for at, part in enumerate(raw)]
-        return made if get_origin(hint) is list else tuple(made)
+        item = get_args(hint)[0]
+        values = [_value(item, part, f"{name}[{at}]", problems) for at, part in enumerate(raw)]
+        return values if get_origin(hint) is list else tuple(values)
     if not isinstance(raw, Mapping):
-        faults.append(f"`{name}` must be an object")
+        problems.append(f"`{name}` must be an object")
         return None
     if get_origin(hint) is dict:
-        return {key: _value(get_args(hint)[1], one, f"{name}.{key}", faults) for key, one in raw.items()}
-    return _read(hint, raw, f"{name}.", faults)
+        return {key: _value(get_args(hint)[1], item, f"{name}.{key}", problems) for key, item in raw.items()}
+    return _read(hint, raw, f"{name}.", problems)
 
 
-def _scalar(hint: Any, raw: Any, name: str, faults: list[str]) -> Any:
+def _scalar(hint: Any, raw: Any, name: str, problems: list[str]) -> Any:
     if hint is float and isinstance(raw, int) and not isinstance(raw, bool):
         return float(raw)
     if type(raw) is hint:
@@ -129,7 +129,7 @@ def _scalar(hint: Any, raw: Any, name: str, faults: list[str]) -> Any:
             return hint(raw)
         except ValueError:
             pass
-    faults.append(f"`{name}` must be a {SCALARS[hint]}, not {type(raw).__name__}")
+    problems.append(f"`{name}` must be a {SCALARS[hint]}, not {type(raw).__name__}")
     return None
 
 

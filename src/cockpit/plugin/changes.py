@@ -1,7 +1,7 @@
-"""The one value behind every write: what a call wants to do to files, and what was done.
+"""The value behind every write: what a call wants to do to files, and what was done.
 
-`workspace/changes` plans a `ChangeSet` out of edits on a virtual tree and applies it all or
-nothing. Approvals, Work's Changes, checkpoints, rewind, rename and patches share it.
+`workspace/files/changes` plans a `ChangeSet` from edits on a virtual tree, and the workspace applies it all
+or nothing. Approvals, the Changes in Work, checkpoints, rewind, rename and patches share it.
 """
 
 from dataclasses import dataclass
@@ -12,10 +12,10 @@ from cockpit.protocol.content import Hunk
 
 @dataclass(frozen=True, slots=True)
 class WriteFile:
-    """Make `path` hold exactly `content`.
+    """Make `path` contain exactly `content`.
 
-    `before` is the sha256 (hex) of the bytes the writer saw; "" says the file must not exist yet,
-    None that anything may be there. `mode` are its permission bits, None those it has (or 0644).
+    `before` is the sha256 (hex) of the bytes that the writer saw; "" means the file must not exist yet, None
+    that anything may be there. `mode` are its permission bits, None to keep them (or 0644).
     """
 
     path: str
@@ -26,7 +26,7 @@ class WriteFile:
 
 @dataclass(frozen=True, slots=True)
 class DeleteFile:
-    """Remove the regular file at `path`."""
+    """Delete the regular file at `path`."""
 
     path: str
     before: str | None = None
@@ -48,11 +48,11 @@ Edit: TypeAlias = WriteFile | DeleteFile | MoveFile
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """What happens to one file, in `/`-separated paths relative to the root.
+    """The change of one file, in `/`-separated paths relative to the root.
 
-    `before` and `after` are the whole bytes, None where there is no file. `before_hash` is the
-    sha256 of `before` ("" for none): a file that changed in between refuses the whole set. `mode`
-    are the permission bits the file will have.
+    `before` and `after` are the whole contents, None where there is no file. `before_hash` is the sha256 of
+    `before` ("" for none): if the file changed in between, the whole set is refused. `mode` are the
+    permission bits that the file will have.
     """
 
     path: str
@@ -75,7 +75,7 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class ChangeSet:
-    """Every file of one transaction; a path stands in it once."""
+    """Every file of one transaction; each path occurs once."""
 
     files: tuple[FileChange, ...]
     agent: str = "main"

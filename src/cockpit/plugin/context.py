@@ -1,22 +1,22 @@
-"""The MCP servers of a root, as plugins may see and touch them. Implemented in the room `mcp`; a session
-without any has `NO_CONNECTIONS`.
+"""What tools, commands, guards and residents receive: `Context`, the contracts behind its fields, and `Tool`.
 
-What tools, commands, guards and residents are given: the contracts behind each field.
-
-A new field needs an ADR. Whatever implements a Protocol here lives in a lower or higher room.
+A new field needs an ADR. The Protocols are implemented in other packages. `Tool` is defined here because a
+context gives access to the session's tools, and a tool runs with a context; plugins import it from
+`cockpit.plugin.tools`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal, Protocol
 
 from cockpit.errors import CockpitError
 from cockpit.plugin.agents import AgentHandle as AgentHandle
 from cockpit.plugin.agents import Agents as Agents
 from cockpit.plugin.agents import Report as Report
+from cockpit.plugin.agents import Skill as Skill
+from cockpit.plugin.calls import DEFAULT_CAP, Alias, Arguments, Cap, Capability, Done, Preview, ToolFailed
 from cockpit.plugin.models import Completed, ModelRequest
 from cockpit.plugin.navigation import Navigator as Navigator
-from cockpit.plugin.tools import Done, Preview, Tool, ToolFailed
 from cockpit.plugin.workspace import Applied as Applied
 from cockpit.plugin.workspace import ChangeRefused as ChangeRefused
 from cockpit.plugin.workspace import FileEntry as FileEntry
@@ -29,12 +29,8 @@ from cockpit.plugin.workspace import SandboxMissing as SandboxMissing
 from cockpit.plugin.workspace import Workspace as Workspace
 from cockpit.plugin.workspace import Worktrees as Worktrees
 from cockpit.protocol.events import Event, FormField, PlanChanged
-from cockpit.protocol.messages import Json, Mode, ToolCall, ToolResult
+from cockpit.protocol.messages import Json, Kind, Mode, ToolCall, ToolResult
 from cockpit.protocol.queries import Query, Reply
-
-if TYPE_CHECKING:
-    from cockpit.plugin.values import Skill
-
 
 ConnectionState = Literal[
     "disabled", "needs approval", "waiting", "starting", "ready", "needs login", "failed", "stopped"
@@ -44,9 +40,12 @@ ConnectionVerb = Literal["restart", "stop", "approve", "refuse"]
 
 @dataclass(frozen=True, slots=True)
 class ConnectionRow:
-    """A server now. `target` is what is started, or where it is; `reason` says why it is not ready.
-    `changed` are its tools whose definitions are not those that were approved, each with what is
-    different. `refused` is what of its offer was left out. `log` is the file of what it wrote."""
+    """The state of an MCP server.
+
+    `target` is what is started, or its URL; `reason` says why it is not ready. `changed` are tools whose
+    definitions differ from those that were approved, each with the difference. `refused` are the parts of its
+    offer that were left out. `log` is the path of its log file.
+    """
 
     name: str
     state: ConnectionState
@@ -66,7 +65,7 @@ class ConnectionRow:
 
 @dataclass(frozen=True, slots=True)
 class ResourceRow:
-    """Something a server lets read. A template's `uri` has `{parts}` to fill in."""
+    """A resource that a server offers. The `uri` of a template has `{parts}` to fill in."""
 
     server: str
     uri: str
@@ -77,14 +76,14 @@ class ResourceRow:
 
 
 class Connections(Protocol):
-    """The servers of one root. Nothing here starts one that waits for a person's yes."""
+    """The MCP servers of one root. None that waits for the user's approval is started here."""
 
     def rows(self) -> tuple[ConnectionRow, ...]:
         """Every server, by name."""
         ...
 
     def resources(self) -> tuple[ResourceRow, ...]:
-        """What the ready ones let read."""
+        """The resources of the ready servers."""
         ...
 
     async def read(self, server: str, uri: str, context: "Context") -> Done:
@@ -92,19 +91,20 @@ class Connections(Protocol):
         ...
 
     async def command(self, verb: ConnectionVerb, name: str) -> str:
-        """What a person wants done with a server; what came of it, in words."""
+        """Carry out a user's command on a server; returns the outcome in words."""
         ...
 
     def unasked(self, session: str) -> tuple[ConnectionRow, ...]:
-        """Those that wait for a yes and that the person of `session` was not asked about; now they are."""
+        """The servers that wait for approval and about which the user of `session` has not been asked yet.
+        They then count as asked."""
         ...
 
     async def settled(self, seconds: float) -> None:
-        """Wait until no server is starting any more, at most so long."""
+        """Wait until no server is starting, at most this long."""
         ...
 
     def log(self, name: str) -> str:
-        """The last lines that a server wrote."""
+        """The last lines of the server's log."""
         ...
 
 
@@ -118,10 +118,10 @@ class NoConnections:
         return ()
 
     async def read(self, server: str, uri: str, context: "Context") -> Done:
-        raise ToolFailed(f"there is no MCP server {server}")
+        raise ToolFailed(f"unknown MCP server {server}; none is configured")
 
     async def command(self, verb: ConnectionVerb, name: str) -> str:
-        return f"there is no MCP server {name}"
+        return f"unknown MCP server {name}; none is configured"
 
     def unasked(self, session: str) -> tuple[ConnectionRow, ...]:
         return ()
@@ -150,22 +150,20 @@ class Results(Protocol):
     """Outputs that were set aside, by handle."""
 
     def page(self, handle: str, cursor: int, size: int) -> tuple[str, int, int]:
-        """Text from character `cursor`, the next cursor (-1 at the end), the total.
-
-        Raises KeyError for a handle nobody gave out.
-        """
+        """Text from character `cursor`, the next cursor (-1 at the end) and the total. Raises KeyError for an
+        unknown handle."""
         ...
 
     def keep(self, text: str) -> str:
-        """Set `text` aside; its handle."""
+        """Set `text` aside and return its handle."""
         ...
 
 
 class ToolboxView(Protocol):
     """The tools of this session."""
 
-    def tools(self) -> tuple[Tool, ...]: ...
-    def search(self, query: str) -> tuple[Tool, ...]:
+    def tools(self) -> "tuple[Tool, ...]": ...
+    def search(self, query: str) -> "tuple[Tool, ...]":
         """Deferred tools by `select:a,b` or by words; they are sent from the next step on."""
         ...
 
@@ -176,7 +174,7 @@ class PlanRefused(CockpitError):
 
 @dataclass(frozen=True, slots=True)
 class PlanApproved:
-    """A person's yes: the plan as they left it, and the mode that is in force now."""
+    """The user's approval: the plan as they edited it, and the mode now in force."""
 
     text: str
     edited: bool
@@ -185,11 +183,11 @@ class PlanApproved:
 
 
 class Plans(Protocol):
-    """Plan mode as a plugin may touch it: it can ask, and only a person decides (docs/plan-mode.md)."""
+    """Plan mode for plugins: they can ask, and only the user decides (docs/plan-mode.md)."""
 
     @property
     def now(self) -> PlanChanged:
-        """Where plan mode stands."""
+        """The state of plan mode."""
         ...
 
     def past(self) -> tuple[PlanChanged, ...]:
@@ -197,33 +195,34 @@ class Plans(Protocol):
         ...
 
     def enter(self, reason: str) -> None:
-        """Begin plan mode, which only tightens. Raises `PlanRefused` where nobody could end it."""
+        """Begin plan mode, which only tightens permissions. Raises `PlanRefused` if nobody could end it."""
         ...
 
     async def propose(self, plan: PlanChanged, call: str) -> PlanApproved:
-        """Ask a person to approve `plan`, for the tool call `call`. Raises `PlanRefused`, which says what to
+        """Ask the user to approve `plan`, for the tool call `call`. Raises `PlanRefused`, which says what to
         do instead."""
         ...
 
     def reminder(self) -> str:
-        """What the model is to be told of it at this step, empty for nothing."""
+        """The reminder about plan mode for the model at this step; empty for none."""
         ...
 
     def unverified(self) -> tuple[str, ...]:
-        """The checks of the approved plan that nobody has run, once, when its work seems to be done."""
+        """The checks of the approved plan that have not been run; returned once, when its work appears to be
+        done."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class FormAnswer:
-    """How a person answered a form; `values` by the names of its fields, empty unless they accepted."""
+    """How the user answered a form; `values` by the names of its fields, empty unless accepted."""
 
     action: Literal["accept", "decline", "cancel"]
     values: Mapping[str, Json] = field(default_factory=dict)
 
 
 class SessionView(Protocol):
-    """The session, as far as a plugin may see and touch it."""
+    """The session, as far as a plugin may see and change it."""
 
     @property
     def id(self) -> str: ...
@@ -247,47 +246,50 @@ class SessionView(Protocol):
     def store(self, scope: Literal["user", "project", "session"]) -> Store: ...
     def emit(self, event: Event) -> None: ...
     def export(self, variables: Mapping[str, str]) -> None:
-        """Variables for the environment of the programs that tools start in this session from now on."""
+        """Set variables in the environment of programs that tools start in this session from now on."""
         ...
 
     async def ask_user(self, question: str, options: tuple[str, ...] = ()) -> str:
-        """A person's answer. Beside a tool's call only one of `options` answers, where there are any: what
-        they type meanwhile is a prompt. Raises `NobodyThere` when nobody can be asked."""
+        """The user's answer.
+
+        During a tool call only one of `options` is an answer, if there are any: what the user types meanwhile
+        is a prompt. Raises `UserUnavailable` if nobody can be asked.
+        """
         ...
 
     async def ask_form(
         self, question: str, fields: tuple[FormField, ...] = (), *, source: str = "", url: str = ""
     ) -> FormAnswer:
-        """A person's answers to a form, or their yes to opening `url`. `source` says who wants to know.
+        """The user's answers to a form, or their consent to open `url`. `source` says who asks.
 
-        Raises `NobodyThere` when nobody can be asked.
+        Raises `UserUnavailable` if nobody can be asked.
         """
         ...
 
     async def call_tool(self, name: str, arguments: Mapping[str, Json]) -> ToolResult:
-        """Run a tool through the whole order of a model's call: guards, verdict, approval, audit, redaction.
+        """Run a tool through all stages of a model's call: guards, verdict, approval, audit, redaction.
 
-        It is shown like any call, and its result is in no conversation: it is returned. What was not
-        allowed has the outcome `denied`, what failed `error`. Raises `CockpitError` where calls make
-        calls more than four deep.
+        It is shown like any call, but its result is returned and in no conversation. A call that was not
+        allowed has the outcome `denied`, one that failed `error`. Raises `CockpitError` if calls are nested
+        more than four deep.
         """
         ...
 
-    def skills(self) -> "tuple[Skill, ...]":
-        """The skills in force, whoever registered them, in the order of their names."""
+    def skills(self) -> tuple[Skill, ...]:
+        """The skills in force, whoever registered them, ordered by name."""
         ...
 
     async def ask(self, query: Query) -> Reply:
-        """What a frontend would be told."""
+        """The reply that a frontend would get."""
         ...
 
 
 class UserUnavailable(CockpitError):
-    """A question without a person to answer it."""
+    """A question that no user is there to answer."""
 
 
 class Models(Protocol):
-    """Asking a model on the turn's budget."""
+    """Ask a model, on the budget of the turn."""
 
     async def complete(
         self, tier: Literal["fast", "default", "medium", "strong"], request: ModelRequest
@@ -300,8 +302,8 @@ class Models(Protocol):
 class RunningCall:
     """The call that a tool's function serves.
 
-    `preview` is what was shown and approved; `progress` streams output to whoever watches. `seal` is the
-    digest of `preview.launch` as it was approved ("" where there is none).
+    `preview` is what was shown and approved; `progress` streams output to those who watch. `seal` is the
+    digest of `preview.launch` as approved ("" without one).
     """
 
     call: ToolCall
@@ -312,8 +314,8 @@ class RunningCall:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Everything a plugin's function may use. `call` is None outside of a tool. `connections` are the MCP
-    servers of the root (docs/adr/0024)."""
+    """Everything that a plugin's function may use. `call` is None outside of a tool. `connections` are the
+    MCP servers of the root (docs/adr/0024)."""
 
     workspace: Workspace
     navigator: Navigator
@@ -329,3 +331,35 @@ class Context:
         if self.call is None:
             raise RuntimeError("no tool call is running")
         return self.call
+
+
+Run = Callable[[Arguments, Context], Awaitable[Done]]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool, and everything the core must know before it lets one run.
+
+    `parameters` is a JSON Schema object. `capabilities` must not be empty: a tool that does not declare what
+    it can do is not exposed. `run` gets arguments that fit the schema. `preview` works out what would happen;
+    a tool that writes has one, and its `run` applies `context.call.preview`. `is_concurrent(arguments)` says
+    that this call may run beside others and changes nothing. `deferred` tools are not sent until
+    `tool_search` names them. `polling` tools may be repeated. `title(arguments)` is one line for the user.
+    `seconds` limits a call.
+    """
+
+    name: str
+    kind: Kind
+    description: str
+    parameters: Mapping[str, Json]
+    capabilities: frozenset[Capability]
+    run: Run
+    title: Callable[[Arguments], str]
+    preview: Callable[[Arguments, Context], Awaitable[Preview]] | None = None
+    is_concurrent: Callable[[Arguments], bool] = lambda arguments: False
+    deferred: bool = False
+    polling: bool = False
+    cap: Cap = DEFAULT_CAP
+    aliases: tuple[Alias, ...] = ()
+    keywords: tuple[str, ...] = ()
+    seconds: float = 120.0

@@ -1,11 +1,9 @@
-"""The plugins that `cockpit plugins install` brought: the record of them, and the folder they lie in.
+"""Finds and loads plugins by entry point: those in cockpit's own environment, and those of `cockpit plugins
+install`.
 
-Their environment stands beside cockpit's own and behind it on the path, so that nothing in it can
-replace what cockpit is made of. Refuses to change it: that is `cockpit.installing`'s part.
-
-Finding and loading plugins by entry point, those of cockpit's own environment and those of the one
-beside it (plugin/discovery.py). Loads them one by one, so that one bad plugin is one bad plugin.
-Refuses to register anything: that is the catalog's part, per root (core/plugins/catalog.py).
+The latter are in an environment of their own, after cockpit's on the path, so that nothing in it can replace
+a part of cockpit; `cockpit.installing` changes it. Plugins are loaded one by one, so that a bad one does not
+affect the others. Registration, per root, belongs to the catalog (core/plugins).
 """
 
 import contextlib
@@ -27,17 +25,17 @@ from cockpit.plugin import hookspecs
 from cockpit.settings import file_io
 
 OWN_PATH_FILE = "cockpit-own.pth"
-"""The path file by which an installer sees cockpit's own distributions. Never followed here."""
+"""The path file that shows cockpit's own distributions to an installer. Not read here."""
 RECORD_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
 class InstalledPlugin:
-    """One distribution that a person asked for.
+    """One distribution that the user installed.
 
-    `source` is what they named, `kind` says what that was (index, folder, editable, archive, git).
-    `revision` is the commit of a git source. `time` is seconds since the epoch. `names` are its
-    entry points, `installer` is what put it there (pip or uv).
+    `source` is what they named, `kind` says what that was (index, folder, editable, archive, git). `revision`
+    is the commit of a git source. `time` is seconds since the epoch. `names` are its entry points,
+    `installer` is what installed it (pip or uv).
     """
 
     distribution: str
@@ -52,8 +50,8 @@ class InstalledPlugin:
 
 @dataclass(frozen=True, slots=True)
 class InstalledRecord:
-    """What is installed. `generation` is the folder that holds it, `site` its part with the packages
-    (relative to it), `past` the generations before, `python` the version it was made for (`3.11`)."""
+    """What is installed. `generation` is the folder that contains it, `site` the folder with the packages
+    (relative to it), `past` the earlier generations, `python` the version it was made for (`3.11`)."""
 
     generation: str = ""
     site: str = ""
@@ -63,16 +61,16 @@ class InstalledRecord:
 
     @property
     def fits(self) -> bool:
-        """Whether it was made for the Python that runs."""
+        """Whether it was made for the running Python."""
         return self.python in ("", python_version())
 
     def folder(self) -> Path | None:
-        """The folder with the packages, None where nothing is installed."""
+        """The folder with the packages, None if nothing is installed."""
         return plugins_folder() / self.generation / self.site if self.generation else None
 
 
 def python_version() -> str:
-    """The version that compiled packages depend on."""
+    """The version on which compiled packages depend."""
     return f"{sys.version_info[0]}.{sys.version_info[1]}"
 
 
@@ -81,7 +79,7 @@ def plugins_folder() -> Path:
 
 
 def bundles_folder() -> Path:
-    """The folder of Claude's plugin bundles that `cockpit plugins install` copied, one folder each."""
+    """The folder of Claude plugin bundles that `cockpit plugins install` copied, one folder each."""
     return paths.data() / "bundles"
 
 
@@ -90,8 +88,8 @@ def record_path() -> Path:
 
 
 def read_record() -> InstalledRecord:
-    """The record; an empty one where there is none. One that cannot be read counts as none: the
-    distributions it names are lost to cockpit until they are installed anew."""
+    """The record; an empty one if there is none. An unreadable record counts as none: the distributions that
+    it names must be installed again."""
     try:
         raw = json.loads(file_io.read_bytes(record_path()))
     except (OSError, ValueError):
@@ -100,7 +98,7 @@ def read_record() -> InstalledRecord:
 
 
 def decode_record(raw: Mapping[str, object]) -> InstalledRecord:
-    """The record that `encoded` wrote; what has another shape is left out."""
+    """The record that `encode_record` wrote; values of another shape are left out."""
 
     def word(table: Mapping[str, object], key: str) -> str:
         value = table.get(key)
@@ -129,7 +127,7 @@ def decode_record(raw: Mapping[str, object]) -> InstalledRecord:
                 )
             )
     generation = word(raw, "generation")
-    # A name only: the record must not lead out of the folder it lies in.
+    # A name only: the record must not lead out of its folder.
     if Path(generation).name != generation or ".." in Path(word(raw, "site")).parts:
         return InstalledRecord()
     return InstalledRecord(
@@ -142,7 +140,7 @@ def encode_record(record: InstalledRecord) -> bytes:
 
 
 def add_to_path(record: InstalledRecord) -> None:
-    """Put the installed packages on the path, behind everything that is there."""
+    """Put the installed packages on the path, after everything else."""
     for entry in path_entries(record):
         if entry not in sys.path:
             sys.path.append(entry)
@@ -157,8 +155,8 @@ def path_entries(record: InstalledRecord) -> list[str]:
 
 
 def linked_folders(folder: Path) -> list[str]:
-    """The folders that path files in `folder` name: plugins installed to be worked on. Lines that are
-    code are not run."""
+    """The folders that path files in `folder` name: plugins installed in editable mode. Lines with code are
+    not run."""
     found = []
     for path in sorted(folder.glob("*.pth")):
         if path.name == OWN_PATH_FILE:
@@ -181,9 +179,12 @@ OWN_DISTRIBUTION = "cockpit-agent"
 
 @dataclass(frozen=True, slots=True)
 class DiscoveredPlugin:
-    """A plugin that has an entry point. `seconds` is what loading took. `module` is what the entry point
-    names, `trace` the last place in its code before it failed (`file:line in function`), `beside` says
-    that it lies in the environment of `cockpit plugins install`."""
+    """A plugin with an entry point.
+
+    `seconds` is the time to load it. `module` is what the entry point names, `trace` the last place in its
+    code before it failed (`file:line in function`); `beside`: it is in the environment of `cockpit plugins
+    install`.
+    """
 
     name: str
     distribution: str
@@ -203,10 +204,10 @@ class DiscoveredPlugin:
 def load_plugins(
     disabled: Collection[str] = (), record: InstalledRecord | None = None
 ) -> tuple[pluggy.PluginManager, tuple[DiscoveredPlugin, ...]]:
-    """Load every plugin that is not disabled. `record` None: what is installed beside, as it is now.
+    """Load every plugin that is not disabled. `record` None: what `cockpit plugins install` has installed.
 
-    The environment's `COCKPIT_PLUGINS`, where set, is a comma-separated list of the foreign plugins
-    to load; empty loads ours only.
+    The environment variable `COCKPIT_PLUGINS`, if set, is a comma-separated list of the third-party plugins
+    to load; empty loads only cockpit's own.
     """
     manager = pluggy.PluginManager("cockpit")
     manager.add_hookspecs(hookspecs)
@@ -214,7 +215,7 @@ def load_plugins(
     if record is None:
         record = InstalledRecord() if wanted == frozenset() else read_record()
     add_to_path(record)
-    found: list[DiscoveredPlugin] = []
+    plugins: list[DiscoveredPlugin] = []
     taken: dict[str, str] = {}
     points = sorted(
         _find_entry_points(record), key=lambda one: (not one[1].is_ours, one[1].name, one[1].distribution)
@@ -222,16 +223,16 @@ def load_plugins(
     for point, plugin in points:
         name = plugin.name
         if not plugin.is_ours and wanted is not None and name not in wanted:
-            found.append(replace(plugin, reason="not named in COCKPIT_PLUGINS"))
+            plugins.append(replace(plugin, reason="not named in COCKPIT_PLUGINS"))
         elif name in disabled:
-            found.append(replace(plugin, reason="switched off in settings ([plugins] disabled)"))
+            plugins.append(replace(plugin, reason="switched off in settings ([plugins] disabled)"))
         elif name in taken:
-            reason = f"the name {name} is taken by {taken[name]}"
-            found.append(replace(plugin, state="failed", reason=reason))
+            reason = f"the name {name} is already used by {taken[name]}"
+            plugins.append(replace(plugin, state="failed", reason=reason))
         else:
             taken[name] = plugin.distribution
-            found.append(_load_plugin(manager, point, plugin))
-    return manager, (*found, *_outdated_plugins(record, disabled))
+            plugins.append(_load_plugin(manager, point, plugin))
+    return manager, (*plugins, *_outdated_plugins(record, disabled))
 
 
 def _requested_plugins() -> frozenset[str] | None:
@@ -242,9 +243,9 @@ def _requested_plugins() -> frozenset[str] | None:
 
 
 def _find_entry_points(record: InstalledRecord) -> list[tuple[metadata.EntryPoint, DiscoveredPlugin]]:
-    """Every entry point, as a plugin that nobody has loaded yet."""
+    """Every entry point, as a plugin that is not loaded yet."""
     found: list[tuple[metadata.EntryPoint, DiscoveredPlugin]] = []
-    # Name and version each parse the whole METADATA, and the points of one distribution share it.
+    # Name and version each parse the whole METADATA, so they are read once per distribution.
     known: dict[int, tuple[str, str, bool]] = {}
     folder = record.folder()
     for point in metadata.entry_points(group=ENTRY_POINT_GROUP):
@@ -280,11 +281,11 @@ def _load_plugin(
 ) -> DiscoveredPlugin:
     started = time.perf_counter()
     try:
-        # What it prints is no part of an answer that somebody reads from stdout.
+        # What a plugin prints must not get into output that is read from stdout.
         with contextlib.redirect_stdout(sys.stderr):
             manager.register(point.load(), name=point.name)
         _refuse_unknown_hooks(manager, point.name)
-    # Foreign code: whatever it raises at import (also `sys.exit`) must not take the others with it.
+    # Third-party code: whatever it raises at import (even `sys.exit`) must not affect other plugins.
     except (Exception, SystemExit) as error:
         if manager.has_plugin(point.name):
             manager.unregister(name=point.name)
@@ -301,8 +302,8 @@ def _place_of_failure(error: BaseException) -> str:
 
 
 def place_of(traceback: TracebackType | None) -> str:
-    """Where foreign code stood when it raised: the last frame that is neither cockpit's nor an
-    importer's (`file:line in function`), empty where there is none."""
+    """The place where third-party code raised: the last frame that is neither cockpit's nor the importer's
+    (`file:line in function`), or empty."""
     found = ""
     ours = str(Path(__file__).parents[1])
     while traceback is not None:
@@ -319,5 +320,5 @@ def _refuse_unknown_hooks(manager: pluggy.PluginManager, name: str) -> None:
             import difflib
 
             near = difflib.get_close_matches(caller.name, hookspecs.HOOKS, 1)
-            said = f"; did you mean {near[0]}?" if near else ";"
-            raise AttributeError(f"there is no hook {caller.name}{said} see docs/hooks.md")
+            hint = f"; did you mean {near[0]}?" if near else ";"
+            raise AttributeError(f"unknown hook {caller.name}{hint} see docs/hooks.md")

@@ -1,6 +1,5 @@
-"""The hooks. One verb: register. Each is a plain function, called per root in a worker thread and
-again when trust or settings change; `register(value)` takes frozen values whose functions may be async.
-"""
+"""The hooks. Each is a plain function, called per root in a worker thread and again when trust or settings
+change; `register(value)` takes frozen values whose functions may be async."""
 
 from collections.abc import Mapping
 
@@ -33,7 +32,7 @@ hookspec = HookspecMarker("cockpit")
 
 @hookspec
 def register_tools(register: Register, scope: Scope) -> None:
-    """What a model can call."""
+    """Tools that a model can call."""
 
 
 @hookspec
@@ -43,12 +42,12 @@ def register_models(register: Register, scope: Scope) -> None:
 
 @hookspec
 def register_skills(register: Register, scope: Scope) -> None:
-    """Guidance the model reads when it needs it."""
+    """Guidance that the model reads when it needs it."""
 
 
 @hookspec
 def register_roles(register: Register, scope: Scope) -> None:
-    """Who subagents can be."""
+    """Roles of subagents."""
 
 
 @hookspec
@@ -58,12 +57,12 @@ def register_commands(register: Register, scope: Scope) -> None:
 
 @hookspec
 def register_mcp_servers(register: Register, scope: Scope) -> None:
-    """Other people's tools, over MCP."""
+    """MCP servers with tools of other programs."""
 
 
 @hookspec
 def register_languages(register: Register, scope: Scope) -> None:
-    """Languages, their servers and grammars."""
+    """Languages with their servers and grammars."""
 
 
 @hookspec
@@ -73,12 +72,12 @@ def register_themes(register: Register, scope: Scope) -> None:
 
 @hookspec
 def register_mentions(register: Register, scope: Scope) -> None:
-    """What a prompt may name with a sign."""
+    """What a prompt may reference with a sign such as `@`."""
 
 
 @hookspec
 def register_context(register: Register, scope: Scope) -> None:
-    """Text that goes to the model with a request."""
+    """Text that is sent to the model with a request."""
 
 
 @hookspec
@@ -93,22 +92,22 @@ def register_deciders(register: Register, scope: Scope) -> None:
 
 @hookspec
 def register_observers(register: Register, scope: Scope) -> None:
-    """Who watches events of named kinds."""
+    """Observers of events of named kinds."""
 
 
 @hookspec
 def register_residents(register: Register, scope: Scope) -> None:
-    """What lives beside the turns."""
+    """Background services that live beside the turns."""
 
 
 @hookspec
 def register_runners(register: Register, scope: Scope) -> None:
-    """Who runs a role."""
+    """Ways to run a role."""
 
 
 @hookspec
 def register_frontends(register: Register, scope: Scope) -> None:
-    """Other ways to hold the deck."""
+    """Other frontends on the deck."""
 
 
 @hookspec
@@ -118,7 +117,7 @@ def register_panels(register: Register, scope: Scope) -> None:
 
 @hookspec
 def register_renderers(register: Register, scope: Scope) -> None:
-    """How a tool's result is shown."""
+    """How the result of a tool is shown."""
 
 
 HOOKS: Mapping[str, type] = {

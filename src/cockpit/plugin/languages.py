@@ -1,5 +1,4 @@
-"""What a language is: its files, its grammar, its servers. Plain values, so that they travel to the
-processes that parse."""
+"""Languages: their files, grammars and servers. Plain values that can be sent to the processes that parse."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,12 +10,12 @@ from cockpit.protocol.messages import Json
 class LanguageServer:
     """A program that speaks the Language Server Protocol on stdio.
 
-    `install` is the one command that installs it. The first server of a language whose program is
-    found answers; one that is `beside` runs with it, for its problems, actions and formatting.
-    `runs_project`: it executes code of the project (build scripts, plug-ins), so it starts in a trusted
-    folder only. `sees_open_only`: where nothing describes the build, it finds uses and renames only in
-    files it has open, so those that use a symbol are opened before. `named_by` is the project's file
-    that names it (empty for a plugin's): such a one also needs a person's yes. Times are seconds.
+    `install` is the command that installs it. The first server of a language whose program is found answers;
+    one that is `beside` runs with it, for its diagnostics, actions and formatting. `runs_project`: it
+    executes code of the project (build scripts, plug-ins), so it starts only in a trusted folder.
+    `sees_open_only`: if nothing describes the build, it finds uses and renames only in open files, so files
+    that use a symbol are opened first. `named_by` is the project's file that names it (empty for a plugin's):
+    such a server also needs the user's approval. Times are in seconds.
     """
 
     name: str
@@ -37,29 +36,29 @@ class LanguageServer:
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """A language. `globs` match a file's name (`*.py`, `Dockerfile`).
+    """A language. `globs` match the name of a file (`*.py`, `Dockerfile`).
 
-    `grammar` is the module of a grammar wheel, with the function that answers the language when it is not
-    `language`: `tree_sitter_typescript:language_tsx`. `queries` are tree-sitter queries by what they
-    find. `ids` are the protocol's language ids by file suffix where they are not `name`:
-    `{".tsx": "typescriptreact"}`.
+    `grammar` is the module of a grammar wheel, with the function that returns the language if it is not
+    `language`: `tree_sitter_typescript:language_tsx`. `queries` are tree-sitter queries by their purpose.
+    `ids` are the protocol's language ids by file suffix where they differ from `name`: `{".tsx":
+    "typescriptreact"}`.
 
-    `tags`: a definition is `@definition.KIND` (its whole) with `@name`; `@container` is the name of what it
-    belongs to where that does not stand around it (a Go receiver), `@within` the node in which all do.
+    `tags`: a definition is `@definition.KIND` (the whole) with `@name`; `@container` is the name of the
+    container if that is not around it (a Go receiver), `@within` the node that contains them all.
 
-    `imports`: the `@module` a file names, with the `@name` it takes from it (none: the module itself), the
-    `@alias` that stands for it, `@star` when all its names come in, `@default` for the nameless export.
+    `imports`: the `@module` that a file names, with the `@name` it takes from it (none: the module itself),
+    the `@alias` for it, `@star` if all its names are imported, `@default` for the nameless export.
 
     `scopes`: what names mean. `@scope`; `@scope.class`, whose names functions in it do not see, and
-    `@scope.members`, whose they do; `@scope.unordered` (a comprehension); `@outside`, what stands in a
-    function but is evaluated around it. A name is bound by `@binding`, `@binding.parameter`,
-    `@binding.instance` (`self`), `@binding.outer` (in the scope around), `@binding.def` (with its whole as
-    `@def`), from the end of `@after` on. Evidence of its class: `@value`, `@type`, `@entered` (a `with`).
-    `@receiver` and `@attribute` set a member (`self.x = ...`); `@class` has a `@base`, `@function` a type it
-    `@returns`, a `@return` an expression; `@implements` (a type) with `@base` (a trait); `@promoted` is a
-    parameter that is a member, too. `@of` has the `@member`; a `@call` its `@callee`, and `@keyword`
-    arguments. `@this` is the instance, `@global` a name of the file's scope, `@reference` a name whose
-    node's type does not end in `identifier`.
+    `@scope.members`, whose names they do; `@scope.unordered` (a comprehension); `@outside`, which is inside a
+    function but evaluated around it. A name is bound by `@binding`, `@binding.parameter`, `@binding.instance`
+    (`self`), `@binding.outer` (in the scope around), `@binding.def` (with the whole as `@def`), from the end
+    of `@after` on. Evidence of its class: `@value`, `@type`, `@entered` (a `with`). `@receiver` and
+    `@attribute` set a member (`self.x = ...`); `@class` has a `@base`, `@function` a type that it `@returns`,
+    a `@return` an expression; `@implements` (a type) with `@base` (a trait); `@promoted` is a parameter that
+    is also a member. `@of` has the `@member`; a `@call` its `@callee`, and `@keyword` arguments. `@this` is
+    the instance, `@global` a name of the file's scope, `@reference` a name whose node type does not end in
+    `identifier`.
     """
 
     name: str

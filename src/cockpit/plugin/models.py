@@ -1,4 +1,4 @@
-"""What a model is: a request in, deltas out; and how it fails. Knows no wire format."""
+"""What a model is: takes a request, yields deltas, or fails. Knows no wire format."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from cockpit.protocol.messages import Finish, Json, Message, Usage
 
 @dataclass(frozen=True, slots=True)
 class ToolSchema:
-    """A tool as a model is told of it; `parameters` is a JSON Schema object."""
+    """A tool as described to a model; `parameters` is a JSON Schema object."""
 
     name: str
     description: str
@@ -21,9 +21,8 @@ class ToolSchema:
 class ModelRequest:
     """One request.
 
-    `model` is the id after the provider's colon. `system` is the one leading system message;
-    `reminder` is volatile text to be put after the last message. `schema` asks for an answer that
-    is JSON of this schema.
+    `model` is the id after the provider's colon. `system` is the single leading system message; `reminder` is
+    volatile text that goes after the last message. `schema` asks for an answer that is JSON of this schema.
     """
 
     model: str
@@ -64,7 +63,7 @@ class UsagePart:
 
 @dataclass(frozen=True, slots=True)
 class FinishPart:
-    """The model says why it ended. A stream without one was cut off: no call of it is run."""
+    """Why the model ended. A stream without one was cut off, and none of its calls are run."""
 
     finish: Finish
 
@@ -90,9 +89,9 @@ RETRIED: frozenset[Fault] = frozenset(
 
 
 class ModelFailed(CockpitError):
-    """A request that brought no whole answer.
+    """A request that brought no complete answer.
 
-    `fault` decides what the core does; `retry_after` is seconds the server asked to wait, or None.
+    `fault` decides what the core does; `retry_after` is the seconds that the server asked to wait, or None.
     """
 
     def __init__(self, fault: Fault, message: str, hint: str = "", retry_after: float | None = None) -> None:
@@ -103,7 +102,7 @@ class ModelFailed(CockpitError):
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """What is known of one model. Prices are US dollars per million tokens; None is unknown."""
+    """What is known of a model. Prices are US dollars per million tokens; None is unknown."""
 
     window: int | None = None
     max_output: int | None = None
@@ -117,12 +116,12 @@ class ModelFacts:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A provider of models: `name` stands before the colon in `provider:model`.
+    """A provider of models: `name` precedes the colon in `provider:model`.
 
-    `stream(request)` yields deltas and raises `ModelFailed`. `models()` lists the ids the server
-    has (it may go over the network). `ready()` says whether it could be used now, and why not: an
-    empty string, or a sentence with the next step; it never touches the network. `local` models
-    need no key and are looked for on loopback. `priced` is False where requests cost nothing.
+    `stream(request)` yields deltas and raises `ModelFailed`. `models()` lists the ids that the server has (it
+    may use the network). `ready()` says why the provider cannot be used now, as a sentence with the next
+    step, or is empty; it never uses the network. `local` models need no key and are looked for on loopback.
+    `priced` is False if requests cost nothing.
     """
 
     name: str
@@ -138,7 +137,7 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """A whole answer, for a plugin that asked for one."""
+    """A complete answer, for a plugin that asked for one."""
 
     text: str
     usage: Usage

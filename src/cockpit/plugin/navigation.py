@@ -1,7 +1,7 @@
-"""Code by symbol: what tools, mentions and frontends may ask, whoever answers.
+"""Code navigation by symbol, for tools, mentions and frontends.
 
-The answerer of each row stands in its `source`. No call raises for a server that is slow, broken or not
-there: the index answers instead, then plain text, and `note` says so.
+Each row names its `source`. No call raises because a server is slow, broken or missing: the index answers
+instead, then plain text, and `note` says so.
 """
 
 from collections.abc import Mapping
@@ -22,11 +22,11 @@ from cockpit.protocol.code import (
 
 
 class PlaceUnknown(CockpitError):
-    """No such file, line or symbol; the message says what comes near."""
+    """No such file, line or symbol; the message names similar ones."""
 
 
 class PlaceAmbiguous(CockpitError):
-    """A symbol path that fits several definitions: `candidates`, the likeliest first."""
+    """A symbol path that fits several definitions: `candidates`, the most likely first."""
 
     def __init__(self, message: str, candidates: tuple[SymbolRow, ...]) -> None:
         super().__init__(message, "name one of them by its path, or by file:line:column")
@@ -39,7 +39,7 @@ class NotPossible(CockpitError):
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A place in a file: `line` and `column` count from 1, columns in characters."""
+    """A position in a file: `line` and `column` count from 1, columns in characters."""
 
     path: str
     line: int
@@ -48,7 +48,7 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class CodeAction:
-    """Something a server offers to do in a range of a file. `kind` as the protocol names it."""
+    """An action that a server offers for a range of a file. `kind` is the protocol's."""
 
     id: str
     title: str
@@ -59,11 +59,11 @@ class CodeAction:
 
 @dataclass(frozen=True, slots=True)
 class ProblemCheck:
-    """What a change set would do to the problems of its files, as the servers see it.
+    """What a change set would do to the diagnostics of its files, according to the servers.
 
-    `before` counts those there are; `new` are those it would bring, `gone` counts those it would mend.
-    `files` were looked at: those of the change, and those that use what it alters.
-    `unknown`: no server could say in time, for the reason in `note`.
+    `before` counts the present ones; `new` are those it would add, `gone` counts those it would fix. `files`
+    were checked: those of the change, and those that use what it alters. `unknown`: no server answered in
+    time, for the reason in `note`.
     """
 
     state: Literal["checked", "unknown"]
@@ -75,11 +75,11 @@ class ProblemCheck:
 
 
 class Navigator(Protocol):
-    """One per root, shared by its sessions. `source` narrows who may answer; `patience` is how many
-    seconds a call may wait for a server that is starting before the index answers."""
+    """One per root, shared by its sessions. `source` narrows who may answer; `patience` is how many seconds a
+    call may wait for a server that is starting before the index answers."""
 
     async def locate(self, place: str) -> Position:
-        """The place `file:line:column`, `file:line`, `file:Class.method` or `Class.method` names.
+        """The position of `file:line:column`, `file:line`, `file:Class.method` or `Class.method`.
 
         Raises `PlaceUnknown` and `PlaceAmbiguous`.
         """
@@ -92,31 +92,31 @@ class Navigator(Protocol):
     async def symbols(
         self, query: str, kind: str = "", source: SourceChoice = "auto", patience: float = 1.0
     ) -> SymbolRows:
-        """Definitions of the workspace by name, the best first."""
+        """Definitions of the workspace by name, best matches first."""
         ...
 
     async def related(
         self, relation: Relation, at: Position, source: SourceChoice = "auto", patience: float = 1.0
     ) -> SymbolRows:
-        """What stands in `relation` to the symbol at `at`."""
+        """What has `relation` to the symbol at `at`."""
         ...
 
     async def hover(self, at: Position) -> str:
-        """Signature and documentation as Markdown, empty when nobody knows."""
+        """Signature and documentation as Markdown, empty if unknown."""
         ...
 
     async def problems(self, paths: tuple[str, ...] = (), patience: float = 1.0) -> ProblemRows:
-        """Diagnostics of `paths` as they are on disk; of a folder those of the files in it that a server
-        reads (the 50 that changed last), `note` saying how many. Without paths, what is known already."""
+        """Diagnostics of `paths` as they are on disk. For a folder, those of the files in it that a server
+        reads (the 50 most recently changed), with a `note`. Without paths, what is already known."""
         ...
 
     async def rename(self, at: Position, to: str) -> tuple[Edit, ...]:
-        """What renaming the symbol changes, in files of the root. Raises `NotPossible`."""
+        """The edits that rename the symbol in files of the root. Raises `NotPossible`."""
         ...
 
     async def left(self, at: Position, edits: tuple[Edit, ...]) -> tuple[SymbolRow, ...]:
-        """Uses of the symbol at `at` by the index that a rename's `edits` leave as they are: for a
-        person to look at, most are namesakes."""
+        """Uses of the symbol at `at`, according to the index, that the `edits` of a rename leave unchanged.
+        Most only share the name: the user should check them."""
         ...
 
     async def actions(self, path: str, first: int, last: int) -> tuple[CodeAction, ...]:
@@ -124,7 +124,7 @@ class Navigator(Protocol):
         ...
 
     async def action(self, id: str) -> tuple[Edit, ...]:
-        """The edits of an action that `actions` offered. Raises `NotPossible`."""
+        """The edits of an action from `actions`. Raises `NotPossible`."""
         ...
 
     async def formatted(self, path: str) -> tuple[Edit, ...]:
@@ -132,36 +132,36 @@ class Navigator(Protocol):
         ...
 
     async def extent(self, at: Position) -> tuple[int, int]:
-        """First and end offset, in bytes of the file, of the whole definition at `at`: with its
-        decorators and the comment that documents it. Raises `PlaceUnknown`."""
+        """Start and end offset, in bytes of the file, of the whole definition at `at` with its decorators and
+        the comment that documents it. Raises `PlaceUnknown`."""
         ...
 
     async def checked(self, changes: ChangeSet, seconds: float = 1.0) -> ProblemCheck:
-        """Problems before and after `changes`, staged in the servers and withdrawn again."""
+        """Diagnostics before and after `changes`, which are staged in the servers and withdrawn again."""
         ...
 
     async def news(self, paths: tuple[str, ...] = ()) -> ProblemRows:
-        """New problems of files we changed (empty: of the last five) that nobody was told yet; telling
-        them marks them as told."""
+        """New diagnostics of files that we changed (empty: of the last five) and that were not reported yet;
+        they then count as reported."""
         ...
 
     def seen(self, path: str) -> None:
-        """A file was read: its language's server may be started. Returns at once."""
+        """A file was read: the server of its language may be started. Returns at once."""
         ...
 
     def changed(
         self, path: str, before: bytes | None = None, told: tuple[ProblemRow, ...] | None = None
     ) -> None:
-        """A file was written by us; `before` is what it held, `told` the new problems its writer was
-        already shown (None: nobody looked). Returns at once."""
+        """We wrote a file; `before` is its old content, `told` the new diagnostics that its writer was
+        already shown (None: nobody checked). Returns at once."""
         ...
 
     def servers(self) -> tuple[ServerRow, ...]: ...
 
     async def command(self, verb: Literal["restart", "stop", "allow"], name: str) -> str:
-        """Do it to the servers called `name` (empty: all); what was done, in words."""
+        """Apply `verb` to the servers called `name` (empty: all); returns the outcome in words."""
         ...
 
     def log(self, name: str) -> Mapping[str, str]:
-        """The last lines that servers called `name` (empty: all) wrote, by server."""
+        """The last lines of the logs of the servers called `name` (empty: all), by server."""
         ...

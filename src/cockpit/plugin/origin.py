@@ -1,7 +1,7 @@
-"""Where a value came from: its file, what of it was understood, and what was refused.
+"""Where a value came from: its file, how it was understood, and what was refused.
 
-Whatever is read from files (skills, roles, commands, hooks, MCP servers) carries an `Origin`, so that
-`cockpit skills list` and its sisters can tell what loaded, and why the rest did not.
+Everything read from files (skills, roles, commands, hooks, MCP servers) carries an `Origin`, so that `cockpit
+skills list` and similar commands can show what loaded, and why the rest did not.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ Layer = Literal["built-in", "plugin", "user", "project", "flags", "managed"]
 
 @dataclass(frozen=True, slots=True)
 class FileProblem:
-    """Something in `file` that was not taken. `line` counts from 1, 0 where the file as a whole is meant.
+    """Something in `file` that was not accepted. `line` counts from 1; 0 means the whole file.
 
     `remedy` is what to write instead. The rest of the file, and every other file, still works.
     """
@@ -32,10 +32,10 @@ class FileProblem:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The file of a value. `fields` are its settings as they were understood, defaults left out.
+    """The file of a value. `fields` are its settings as they were understood, without defaults.
 
-    `shadows` are the files of the same name that it hides, the nearest first. `refused` are the fields,
-    or lines, that were not taken over.
+    `shadows` are the files with the same name that it hides, the nearest first. `refused` are the fields or
+    lines that were not accepted.
     """
 
     file: str
@@ -47,8 +47,8 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Unloaded:
-    """A file that gave no value. A source yields it in place of one, so that listings tell of it and the
-    session says it once. `name` is what it would have been called."""
+    """A file that gave no value. A source yields it instead of a value, so that listings show it and the
+    session reports it once. `name` is the name the value would have had."""
 
     name: str
     origin: Origin

@@ -1,12 +1,12 @@
-"""Verdicts, deciders and guards: who may loosen nothing and who may tighten."""
+"""Verdicts, deciders and guards. Nothing here can loosen a verdict; guards can only tighten it."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from cockpit.plugin.context import Context
+from cockpit.plugin.calls import Capability, Preview
+from cockpit.plugin.context import Context, Tool
 from cockpit.plugin.origin import Origin
-from cockpit.plugin.tools import Capability, Preview, Tool
 from cockpit.plugin.workspace import Profile
 from cockpit.protocol.messages import Json, ToolCall
 
@@ -15,14 +15,14 @@ Level = Literal["allow", "ask", "deny"]
 
 @dataclass(frozen=True, slots=True)
 class CommandPart:
-    """One simple command of a command line, judged by itself; also those inside substitutions, loops,
-    `sh -c` strings and wrappers (`sudo`, `env`, `xargs`).
+    """One simple command of a command line, judged by itself; also those inside substitutions, loops, `sh -c`
+    strings and wrappers (`sudo`, `env`, `xargs`).
 
-    `text` is its piece of the line. `argv` are its words as they will be, None for one that is only known
-    when it runs. `level`, `risk`, `capabilities`, `rules`, `reason` and `alternative` are as in a
-    `Verdict`. `reads` and `writes` are the real paths of its operands and redirections, `destination`
-    the host or remote something would go to. `shape` is what may be remembered of it, as a rule's
-    pattern (`pytest *`): "" where nothing may, and then no allow rule covers it.
+    `text` is its part of the line. `argv` are its final words, None for a word that is only known when it
+    runs. `level`, `risk`, `capabilities`, `rules`, `reason` and `alternative` are as in a `Verdict`. `reads`
+    and `writes` are the real paths of its operands and redirections, `destination` the host or remote to
+    which something would be sent. `shape` is the rule pattern that may be remembered (`pytest *`): "" if
+    none, and then no allow rule covers it.
     """
 
     text: str
@@ -41,13 +41,13 @@ class CommandPart:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a decider says of one call.
+    """A decider's verdict on one call.
 
-    `risk` is 0 to 100. `rules` are the ids that led here. `alternative` is what the model could do
-    instead. `sandbox` is the profile the call must run in, None where no program is started.
-    `may_remember` is False where an answer covers this one call only. `person_only` is an ask that
-    neither rule nor mode answers. `parts` are the commands of a command line, each with its own verdict;
-    `destination` is where something would be sent.
+    `risk` is 0 to 100. `rules` are the ids that led here. `alternative` is what the model could do instead.
+    `sandbox` is the profile in which the call must run, None if no program is started. `may_remember` is
+    False if an answer covers only this call. `person_only` is an ask that neither rule nor mode can answer.
+    `parts` are the commands of a command line, each with its own verdict; `destination` is where something
+    would be sent.
     """
 
     level: Level
@@ -65,7 +65,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The call as deciders see it: validated, previewed, nothing run yet."""
+    """The call as deciders see it: validated and previewed, nothing run yet."""
 
     call: ToolCall
     tool: Tool
@@ -75,7 +75,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Decider:
-    """A source of verdicts. None means it has nothing to say. Of several the strictest wins."""
+    """A source of verdicts. None means no opinion. The strictest of several verdicts wins."""
 
     name: str
     decide: Callable[[Judged], Awaitable[Verdict | None]]
@@ -101,15 +101,15 @@ Point = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Guarded:
-    """What passes a guard: `text` of a prompt, task, result, failure, answer, summary or notification;
-    `call` at the tool points.
+    """What passes a guard: `text` of a prompt, task, result, failure, answer, summary or notification; `call`
+    at the tool points.
 
-    `role` is the subagent's, empty for the main agent; `transcript` the session's file. `facts` are what
-    else is known at this point: `source` and `model` (session_start), `reason` (session_end), `trigger`
-    (manual, auto) and `focus` (compaction, compacted), `continued` (stop, subagent_stop: how often a guard
-    has made it go on), `is_error` and `paths` (tool_result: the files it read or changed, relative to the
-    root), `asked_by` (tool_call: model, person or plugin),
-    `suggestions` (permission: the rules that a person could keep), `kind` (notification).
+    `role` is the subagent's, empty for the main agent; `transcript` the file of the session. `facts` depend
+    on the point: `source` and `model` (session_start), `reason` (session_end), `trigger` (manual, auto) and
+    `focus` (compaction, compacted), `continued` (stop, subagent_stop: how often a guard has made it
+    continue), `is_error` and `paths` (tool_result: the files it read or changed, relative to the root),
+    `asked_by` (tool_call: model, person or plugin), `suggestions` (permission: the rules that the user could
+    store), `kind` (notification).
     """
 
     point: Point
@@ -123,12 +123,12 @@ class Guarded:
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """Go on unchanged."""
+    """Continue unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """Go on with this text, or (tool_call) with these arguments, which are validated again."""
+    """Continue with this text, or (tool_call) with these arguments, which are validated again."""
 
     text: str = ""
     arguments: Mapping[str, Json] | None = None
@@ -136,35 +136,35 @@ class Rewrite:
 
 @dataclass(frozen=True, slots=True)
 class Add:
-    """Go on, and let the model read this too."""
+    """Continue, and let the model read this, too."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A person must agree."""
+    """The user must agree."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """Stop here; `reason` is told to the model and the person."""
+    """Stop here; the model and the user are told `reason`."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Continue:
-    """(stop only) The turn is not done; go on with this as the next instruction."""
+    """(stop only) The turn is not done; continue with this as the next instruction."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Halt:
-    """The turn ends here; `reason` is told to the person. What had not run does not run."""
+    """The turn ends here; the user is told `reason`. Calls that had not run do not run."""
 
     reason: str
 
@@ -174,12 +174,12 @@ Ruling: TypeAlias = Pass | Rewrite | Add | Ask | Refuse | Continue | Halt
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """A check at one point; it rules once, or several things together. One that raises or misses
-    `timeout_s` (infinite: it sees to that itself) counts as `Pass`, and it is said; at `tool_call` it
-    counts as `Ask`, because a check that failed has not agreed.
+    """A check at one point; it returns one ruling or several.
 
-    Guards are asked one after the other, each with what the one before made of it. Those of one `group`
-    are asked at the same time, each with the same, and their rulings taken in their order.
+    A guard that raises or exceeds `timeout_s` (infinite: it limits itself) counts as `Pass`, and this is
+    reported; at `tool_call` it counts as `Ask`, because a failed check has not agreed. Guards run one after
+    the other, each with the result of the one before. Those of one `group` run at the same time with the same
+    input, and their rulings are applied in order.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The values that plugins register, besides tools, models and what judges calls."""
+"""The values that plugins register, except tools, models and what judges calls."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -7,6 +7,7 @@ from typing import Generic, Literal, Protocol, TypeAlias, TypeVar
 
 from cockpit.plugin.agents import AgentHandle
 from cockpit.plugin.agents import Role as Role
+from cockpit.plugin.agents import Skill as Skill
 from cockpit.plugin.context import Context
 from cockpit.plugin.languages import Language as Language
 from cockpit.plugin.languages import LanguageServer as LanguageServer
@@ -25,9 +26,9 @@ T = TypeVar("T")
 class Scope:
     """Where registration happens: one root, and what belongs to this plugin alone.
 
-    `settings` is the table `[plugins.NAME]`; `cache` and `state` are folders the plugin may make.
-    `environment` is the process's, with the `.env` of a trusted folder beneath it. In a folder that
-    is not `trusted` no file of it may be read by a plugin on its own.
+    `settings` is the table `[plugins.NAME]`; `cache` and `state` are folders that the plugin may create.
+    `environment` is that of the process, on top of the `.env` of a trusted folder. If the folder is not
+    `trusted`, a plugin must not read its files on its own.
     """
 
     root: str
@@ -39,23 +40,23 @@ class Scope:
 
 
 class Register(Protocol):
-    """The `register` of every hook."""
+    """The `register` argument of every hook."""
 
     def __call__(self, value: object) -> None:
         """Register one value of the hook's kind. Raises TypeError for another kind."""
         ...
 
     def changed(self) -> None:
-        """Ask to be called again: what this plugin registers is different now."""
+        """Ask to be called again: this plugin now registers something different."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Source(Generic[T]):
-    """Values that live in files: `find(scope)` reads them anew each time the catalog is built.
+    """Values from files: `find(scope)` reads them again each time the catalog is built.
 
-    A value with an `origin` is of that layer, any other of `layer`. Of one name and layer it yields one
-    value, whose origin tells which files that hides; a file that gave none it yields as `Unloaded`.
+    A value with an `origin` belongs to that layer, any other to `layer`. For each name and layer it yields
+    one value, whose origin lists the files it hides; a file that gave no value is yielded as `Unloaded`.
     """
 
     name: str
@@ -64,44 +65,8 @@ class Source(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
-class Skill:
-    """Guidance that is listed always and read (`body()`) only when it is used.
-
-    `allowed_tools` None leaves all; otherwise only these are run while the skill is in force, and never
-    one of `denied_tools`. `arguments` are the names of its arguments, `hint` shows them to a person.
-    `paths` are globs: it is listed once such a file was touched. A `fork` runs in a subagent of `role`.
-    `dialect` says how its body counts `$1`: from 0 as Claude does, from 1 as opencode does. `trigger` says
-    when it is in force unasked: `auto` always, `match` for a prompt that holds one of `keywords`.
-    """
-
-    name: str
-    description: str
-    body: Callable[[], str]
-    path: str = ""
-    allowed_tools: tuple[str, ...] | None = None
-    for_model: bool = True
-    for_person: bool = True
-    denied_tools: tuple[str, ...] = ()
-    when: str = ""
-    hint: str = ""
-    arguments: tuple[str, ...] = ()
-    paths: tuple[str, ...] = ()
-    fork: bool = False
-    role: str = ""
-    background: bool = False
-    model: str = ""
-    effort: str = ""
-    shell: str = ""
-    dialect: Literal["claude", "opencode"] = "claude"
-    aliases: tuple[str, ...] = ()
-    trigger: Literal["", "auto", "match"] = ""
-    keywords: tuple[str, ...] = ()
-    origin: Origin | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Show:
-    """A local command's answer: shown, never sent to a model. `data` is the same for a screen."""
+    """The answer of a local command: shown, never sent to a model. `data` is the same for a screen."""
 
     content: tuple[Block, ...]
     data: Mapping[str, Json] = field(default_factory=dict)
@@ -109,9 +74,11 @@ class Show:
 
 @dataclass(frozen=True, slots=True)
 class AsPrompt:
-    """A command that becomes a prompt. What its text names with a sign (`@file`) is put beside it unless
-    `mentions` is False: then the text has all that it is to have, and what it quotes stays words. `model`
-    answers it where it can, "" for the session's."""
+    """A command that becomes a prompt.
+
+    References in its text (`@file`) are expanded unless `mentions` is False: then the text is complete, and
+    quoted references stay plain text. `model` answers it if possible, "" for the session's model.
+    """
 
     text: str
     mentions: bool = True
@@ -131,7 +98,7 @@ CommandAnswer: TypeAlias = Show | AsPrompt | Action
 
 @dataclass(frozen=True, slots=True)
 class Invoked:
-    """How a command was called: `text` stands after its name; a screen may give `arguments`."""
+    """How a command was called: `text` is what follows its name; a screen may give `arguments`."""
 
     text: str
     arguments: Mapping[str, Json] = field(default_factory=dict)
@@ -139,10 +106,10 @@ class Invoked:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A slash command, or (`hidden`) an action that a screen or a panel's row invokes.
+    """A slash command, or (`hidden`) an action that a screen or a panel row invokes.
 
-    `hint` shows what it takes: `[provider:model]`. Its arguments never enter the transcript. `complete` is
-    given what stands behind the name up to the cursor; `start` and `end` of its answers count in that.
+    `hint` shows its arguments: `[provider:model]`. They never enter the transcript. `complete` gets the text
+    between the name and the cursor; `start` and `end` of its results count in that text.
     """
 
     name: str
@@ -159,8 +126,8 @@ class Command:
 class McpServer:
     """Another program's tools: `command` (stdio) or `url` (HTTP).
 
-    One whose origin is a project's file starts only after a person's yes for exactly this `command` or
-    `url`. `seconds` bounds a call, None leaves it to settings. `oauth` are a client's own settings.
+    One whose origin is a file of the project starts only after the user has approved exactly this `command`
+    or `url`. `seconds` limits a call, None leaves it to settings. `oauth` are client settings.
     """
 
     name: str
@@ -178,7 +145,7 @@ class McpServer:
 
 @dataclass(frozen=True, slots=True)
 class Theme:
-    """Colours by name, as Textual's `Theme` takes them."""
+    """Colours by name, as for Textual's `Theme`."""
 
     name: str
     colours: Mapping[str, str | bool]
@@ -186,7 +153,7 @@ class Theme:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """What a prompt may name with `sign`: how it is completed and what it becomes."""
+    """What a prompt may reference with `sign`: how it is completed and what it becomes."""
 
     name: str
     sign: str
@@ -196,11 +163,11 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class ContextSource:
-    """Text for the model. `place`: `prefix` (the byte-stable head of the system message), `suffix`
-    (its volatile tail), `reminder` (after the last message). `each` says how long it is kept.
+    """Text for the model. `place`: `prefix` (the byte-stable head of the system message), `suffix` (its
+    volatile tail), `reminder` (after the last message). `each` says how long it is reused.
 
-    A source that misses its deadline is left out of this request, and its late answer is used in
-    the next one.
+    A source that misses its deadline is left out of this request, and its late answer is used in the next
+    one.
     """
 
     name: str
@@ -213,8 +180,8 @@ class ContextSource:
 
 @dataclass(frozen=True, slots=True)
 class Observer:
-    """Sees the events of the named kinds (`tool_call_finished`), off the UI loop, from a bounded
-    queue: an observer that is too slow misses the oldest."""
+    """Sees the events of the named kinds (`tool_call_finished`), off the UI loop, from a bounded queue: an
+    observer that is too slow misses the oldest."""
 
     name: str
     kinds: tuple[str, ...]
@@ -223,7 +190,7 @@ class Observer:
 
 @dataclass(frozen=True, slots=True)
 class ResidentContext:
-    """What a resident is given. `say` sets its state as Work shows it; `panel` sends rows."""
+    """What a resident receives. `say` sets its state as shown in Work; `emit` sends rows."""
 
     root: str
     session: str
@@ -233,8 +200,8 @@ class ResidentContext:
 
 @dataclass(frozen=True, slots=True)
 class Resident:
-    """Something that lives beside the turns. `run(context)` is entered after the first paint and
-    left within 2 s; one that fails is started again with backoff."""
+    """A background service. `run(context)` is entered after the first paint and left within 2 s; one that
+    fails is restarted with backoff."""
 
     name: str
     per: Literal["process", "root", "session"]
@@ -243,8 +210,8 @@ class Resident:
 
 @dataclass(frozen=True, slots=True)
 class AgentTask:
-    """What a runner is to do: `budget` holds what is left (steps, tool_calls, seconds, tokens,
-    money), `stop_file` ends it from outside."""
+    """A task for a runner: `budget` is what is left (steps, tool_calls, seconds, tokens, money); `stop_file`
+    ends it from outside."""
 
     id: str
     role: Role
@@ -257,7 +224,7 @@ class AgentTask:
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """Who runs a role: in this process, in another, an agent over ACP, another host."""
+    """Runs a role: in this process, in another one, as an agent over ACP, on another host."""
 
     name: str
     start: Callable[[AgentTask, Context], Awaitable[AgentHandle]]
@@ -265,7 +232,7 @@ class Runner:
 
 @dataclass(frozen=True, slots=True)
 class Frontend:
-    """Another way for people (or programs) to hold the deck: `cockpit serve NAME` runs it."""
+    """Another frontend on the deck: `cockpit serve NAME` runs it."""
 
     name: str
     description: str
@@ -274,7 +241,7 @@ class Frontend:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A list in Work; its rows come as `PanelChanged(panel=id)`."""
+    """A list in Work; its rows arrive as `PanelChanged(panel=id)`."""
 
     id: str
     title: str
@@ -282,7 +249,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Renderer:
-    """How a tool's result is shown, in place of its own blocks."""
+    """How the result of a tool is shown, instead of its own blocks."""
 
     tool: str
     render: Callable[[ToolCall, ToolResult], tuple[Block, ...]]

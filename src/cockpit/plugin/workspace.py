@@ -1,11 +1,5 @@
-"""A process before it starts: what will run, bound by a digest to what was judged and approved, and
-what will hold it in.
-
-Worktrees as a plugin may touch them: where an agent stands, and moving the session into one and back.
-
-The files and processes of a root, as plugins see them. Implemented by `workspace/`, in memory for
-tests, and later by worktrees, editors and other hosts.
-"""
+"""The files and processes of a root, and an agent's worktrees, as plugins see them. Implemented by
+`workspace`."""
 
 import hashlib
 import json
@@ -23,10 +17,10 @@ Profile = Literal["none", "read", "build", "net"]
 class Launch:
     """A process that is about to start.
 
-    `argv` is exec'd as it stands; `cwd` is a real, absolute folder. `environment` is what is added to
-    the scrubbed environment, sorted by name. `profile` is what it may touch: `read` (the workspace
-    read-only, no network), `build` (the workspace writable, no network), `net` (as build, with the
-    network: only `hosts` where there are any), `none` (held by nothing). `hosts` are exact names.
+    `argv` is executed exactly as it is; `cwd` is a real, absolute folder. `environment` is added to the
+    scrubbed environment, sorted by name. `profile` is what the process may touch: `read` (the workspace
+    read-only, no network), `build` (the workspace writable, no network), `net` (as build, with the network:
+    only `hosts` if there are any), `none` (not confined). `hosts` are exact names.
     """
 
     argv: tuple[str, ...]
@@ -36,8 +30,8 @@ class Launch:
     hosts: tuple[str, ...] = ()
 
     def seal(self) -> str:
-        """The sha256 (hex) of all of it. Whoever approves keeps it; whoever starts the process works it
-        out again and refuses another (G5 of the safety guarantees)."""
+        """The sha256 (hex) of all fields. It is stored with the approval, and whoever starts the process
+        computes it again and refuses a different one."""
         fields = [self.argv, self.cwd, self.environment, self.profile, self.hosts]
         return hashlib.sha256(json.dumps(fields, ensure_ascii=True).encode()).hexdigest()
 
@@ -48,10 +42,10 @@ class SealBroken(CockpitError):
 
 @dataclass(frozen=True, slots=True)
 class Isolation:
-    """What really holds a launched process on this machine, as it was probed.
+    """What really confines a launched process on this machine, as it was probed.
 
-    `level` is `full` (bubblewrap: files, network, processes, system calls), `partial` (Landlock: files
-    and TCP only) or `none`. `reason` says why it is not more and what would mend it; "" when full.
+    `level` is `full` (bubblewrap: files, network, processes, system calls), `partial` (Landlock: files and
+    TCP only) or `none`. `reason` says why it is not more and how to fix that; "" when full.
     """
 
     level: Literal["full", "partial", "none"]
@@ -59,7 +53,7 @@ class Isolation:
     reason: str = ""
 
     def label(self, profile: Profile) -> str:
-        """What a record says of a process that ran with `profile`: `bwrap read`, `landlock build`, `none`."""
+        """What a record says of a process with `profile`: `bwrap read`, `landlock build`, `none`."""
         return "none" if self.runner == "none" or profile == "none" else f"{self.runner} {profile}"
 
 
@@ -68,10 +62,9 @@ NO_ISOLATION = Isolation("none", "none", "nothing was probed")
 
 @dataclass(frozen=True, slots=True)
 class AgentWorktree:
-    """The worktree that an agent works in. `root` is its folder there, `top` that of the whole worktree,
-    `origin` the tree it was made from; `notes` say what it holds besides the commit. `is_own`: it was made
-    for this agent alone, a subagent.
-    """
+    """The worktree in which an agent works. `root` is its folder there, `top` the top of the whole worktree,
+    `origin` the tree it was made from; `notes` say what it contains besides the commit. `is_own`: it was made
+    for this subagent alone."""
 
     name: str
     branch: str
@@ -83,33 +76,36 @@ class AgentWorktree:
 
 
 class Worktrees(Protocol):
-    """One agent's. Every method raises `CockpitError` with what to do instead."""
+    """The worktrees of one agent. Every method raises `CockpitError` with what to do instead."""
 
     @property
     def now(self) -> AgentWorktree | None:
-        """Where it stands; None for the session's own folder."""
+        """The worktree in which the agent works; None for the session's own folder."""
         ...
 
     async def enter(
         self, name: str, *, ref: str = "", create: bool = True, carry: bool = True
     ) -> AgentWorktree:
-        """Work in the worktree `name` from now on. One that is not there is made, from `ref` ("": the commit
-        that is checked out, with what is not committed if `carry`), unless `create` is False."""
+        """Work in the worktree `name` from now on.
+
+        If it does not exist and `create` is True, it is created from `ref` ("": the commit that is checked
+        out, with uncommitted changes if `carry`).
+        """
         ...
 
     async def leave(self, settling: Callable[[], Awaitable[None]] | None = None) -> AgentWorktree:
-        """Work in the session's folder again. `settling` is awaited first, when nothing is in the way: what
-        it raises is raised, and the agent stays. The worktree is left as it is then."""
+        """Work in the session's folder again. `settling` is awaited first; if it raises, the agent stays. The
+        worktree is left as it is then."""
         ...
 
 
 class PathRefused(CockpitError):
-    """A path no tool may touch; the message says why and what to use instead."""
+    """A path that no tool may touch; the message says why and what to use instead."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileEntry:
-    """A file or folder: `path` is relative to the root with `/`; `size` in bytes."""
+    """A file or folder: `path` is relative to the root with `/`; `size` is in bytes."""
 
     path: str
     kind: Literal["file", "folder", "link", "other"]
@@ -118,10 +114,8 @@ class FileEntry:
 
 
 class Files(Protocol):
-    """Reading the workspace. Paths are absolute, or relative to the root.
-
-    Every method raises `PathRefused`, and `OSError` as the platform does.
-    """
+    """Reads the workspace. Paths are absolute, or relative to the root. Every method raises `PathRefused`,
+    and `OSError` as the platform does."""
 
     async def read(self, path: str) -> bytes: ...
     async def stat(self, path: str) -> FileEntry: ...
@@ -130,15 +124,18 @@ class Files(Protocol):
         ...
 
     def walk(self, path: str = ".", hidden: bool = False) -> AsyncIterator[FileEntry]:
-        """Every file below `path` that no ignore file names, in sorted order."""
+        """Every file below `path` that no ignore file excludes, in sorted order."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessResult:
-    """How a process ended. `code` is its exit code, negative for a signal; `output` is stdout and
-    stderr in the order they came, `dropped` the bytes that were over the limit in the middle.
-    `isolation` is what held it (`Isolation.label`). `errors` is stderr, where it was asked for apart."""
+    """How a process ended.
+
+    `code` is its exit code, negative for a signal; `output` is stdout and stderr in the order in which they
+    arrived, `dropped` the bytes over the limit that were cut from the middle. `isolation` is what confined it
+    (`Isolation.label`). `errors` is stderr if it was requested separately.
+    """
 
     code: int
     output: str
@@ -162,16 +159,16 @@ class JobView:
 
 
 class Processes(Protocol):
-    """Child processes, each in a group of its own that dies with its call.
+    """Child processes, each in its own group, which dies with its call.
 
-    `run` and `start` are for programs of cockpit's own choosing (git as a reader, ripgrep). What a model
-    or a project chose goes through `run_sealed` and `start_sealed`, which hold it in as `launch.profile`
-    says. Both raise `SealBroken` when `seal` is not `launch.seal()`, and `SandboxMissing` when settings
-    require a sandbox that is not there.
+    `run` and `start` are for programs of cockpit's own choice (git as a reader, ripgrep). What a model or a
+    project chose goes through `run_sealed` and `start_sealed`, which confine it as `launch.profile` says.
+    Both raise `SealBroken` if `seal` is not `launch.seal()`, and `SandboxMissing` if settings require a
+    sandbox that is missing.
     """
 
     async def isolation(self) -> Isolation:
-        """What holds a launched process here; probed once, then known."""
+        """What confines a launched process here; probed once."""
         ...
 
     async def run_sealed(
@@ -186,7 +183,7 @@ class Processes(Protocol):
         ...
 
     async def start_sealed(self, launch: Launch, seal: str, *, label: str = "") -> str:
-        """Start in the background; the id of the job."""
+        """Start in the background; returns the id of the job."""
         ...
 
     async def run(
@@ -198,10 +195,10 @@ class Processes(Protocol):
         seconds: float = 30.0,
         on_output: Callable[[str], None] | None = None,
         environment: Mapping[str, str] | None = None,
-        apart: bool = False,
+        separate_errors: bool = False,
     ) -> ProcessResult:
-        """Run to the end. Cancelling kills the whole group within a second. `apart` keeps stderr out of
-        the output."""
+        """Run to the end. Cancelling kills the whole group within a second. `separate_errors` keeps stderr
+        out of the output."""
         ...
 
     def shell(self, command: str) -> tuple[str, ...]:
@@ -209,11 +206,11 @@ class Processes(Protocol):
         ...
 
     async def start(self, argv: tuple[str, ...], *, cwd: str = "", label: str = "") -> str:
-        """Start in the background; the id of the job."""
+        """Start in the background; returns the id of the job."""
         ...
 
     async def output(self, job: str, cursor: int = 0) -> tuple[str, int]:
-        """What the job wrote from character `cursor` on, and the next cursor."""
+        """The output of the job from character `cursor` on, and the next cursor."""
         ...
 
     async def wait(self, job: str, seconds: float) -> JobView: ...
@@ -224,7 +221,7 @@ class Processes(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """A change set that is on disk; `undo` takes it back."""
+    """A change set that was written; `undo` reverts it."""
 
     changes: ChangeSet
     undo: ChangeSet
@@ -244,7 +241,7 @@ class Workspace(Protocol):
     def processes(self) -> Processes: ...
 
     def resolve(self, path: str, access: Literal["read", "write"]) -> str:
-        """The real path behind `path`. Raises `PathRefused`: outside, sensitive, protected."""
+        """The real path of `path`. Raises `PathRefused` for secret or protected paths."""
         ...
 
     def is_inside(self, path: str) -> bool:
@@ -261,7 +258,7 @@ class Workspace(Protocol):
 
 
 class SandboxMissing(CockpitError):
-    """Settings require a sandbox and none is there: nothing ran."""
+    """Settings require a sandbox that is missing: nothing ran."""
 
 
 class ChangeRefused(CockpitError):

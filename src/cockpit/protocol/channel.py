@@ -1,13 +1,11 @@
-"""The two Protocols a frontend holds: a `Channel` to one session and the `Deck` of all of them.
+"""The two Protocols of a frontend, `Channel` (one session) and `Deck` (all sessions), and a deck in another
+process.
 
-Nothing that crosses either is a live object: every op, envelope, query and reply goes through
-`wire` unchanged, so a core in another process looks the same (tests/seams).
-
-A deck in another process: requests and envelopes as lines of JSON over two byte streams.
-
-`serve` answers on the side of the core, `RemoteDeck` asks on the side of a frontend. A request is
-`{"id", "do", "session", ...}`; its answer `{"id", "value"}` or `{"id", "error", "hint", "name"}`;
-envelopes come as `{"reader", "envelope"}`, a reader's end as `{"reader", "end": true}`.
+Nothing that crosses either is a live object: every op, envelope, query and reply passes `wire` unchanged, so
+a core in another process looks the same (tests/seams). `serve_deck` answers on the side of the core,
+`RemoteDeck` asks on the side of a frontend, over two byte streams with one JSON object per line. A request is
+`{"id", "do", "session", ...}`; its answer is `{"id", "value"}` or `{"id", "error", "hint", "name"}`.
+Envelopes arrive as `{"reader", "envelope"}`, the end of a reader as `{"reader", "end": true}`.
 """
 
 import asyncio
@@ -24,26 +22,26 @@ from cockpit.protocol.queries import Query, Reply, SessionRow
 
 
 class Channel(Protocol):
-    """One session, seen from outside."""
+    """One session, as seen by a frontend."""
 
     @property
     def session(self) -> str:
-        """The session's id."""
+        """The id of the session."""
         ...
 
     async def submit(self, op: Op) -> None:
-        """Hand over `op`. It is on disk when this returns; what comes of it arrives as events."""
+        """Submit `op`. It is on disk when this returns; its effects arrive as events."""
         ...
 
     def events(self, after: int = 0) -> AsyncIterator[Envelope]:
-        """The session's envelopes with `seq > after`: first the durable ones of the past, then live.
+        """The envelopes of the session with `seq > after`: first the past durable ones, then live ones.
 
-        Ends after `SessionClosed`. Each caller has its own queue, so a slow one slows nobody.
+        Ends after `SessionClosed`. Each caller has its own queue, so a slow one delays nobody.
         """
         ...
 
     async def ask(self, query: Query) -> Reply:
-        """Answer a question; cancelling the call abandons it."""
+        """Answer a query; cancelling the call abandons it."""
         ...
 
 
@@ -51,14 +49,12 @@ class Deck(Protocol):
     """The sessions of one process and what they share."""
 
     async def open(self, root: str, resume: str | None = None) -> Channel:
-        """A new session on `root`, or the stored session `resume`.
-
-        Raises `SessionUnknown` and `SessionBusy`.
-        """
+        """A new session on `root`, or the stored session `resume`. Raises `SessionUnknown` and
+        `SessionBusy`."""
         ...
 
     async def list(self, root: str | None = None) -> tuple[SessionRow, ...]:
-        """Stored sessions, the newest first; of one root when it is given."""
+        """Stored sessions, the newest first; only those of `root` if it is given."""
         ...
 
     async def fork(self, session: str, turn: str) -> Channel:
@@ -72,25 +68,25 @@ class Deck(Protocol):
 
 LONGEST_LINE = 64 * 1024 * 1024
 ERRORS: Mapping[str, type[CockpitError]] = {
-    one.__name__: one for one in (CockpitError, SessionBusy, SessionUnknown, SettingsInvalid)
+    error.__name__: error for error in (CockpitError, SessionBusy, SessionUnknown, SettingsInvalid)
 }
 
 
 class LineReader(Protocol):
-    """The part of `asyncio.StreamReader` that is needed; its limit should be `LONGEST_LINE`."""
+    """The part of `asyncio.StreamReader` that is used; its limit should be `LONGEST_LINE`."""
 
     async def readline(self) -> bytes: ...
 
 
 class LineWriter(Protocol):
-    """The part of `asyncio.StreamWriter` that is needed."""
+    """The part of `asyncio.StreamWriter` that is used."""
 
     def write(self, data: bytes) -> None: ...
     async def drain(self) -> None: ...
 
 
 async def serve_deck(deck: Deck, reader: LineReader, writer: LineWriter) -> None:
-    """Answer requests until the stream ends. The deck is the caller's to close."""
+    """Answer requests until the stream ends. The caller closes the deck."""
     await _DeckServer(deck, writer).run(reader)
 
 
@@ -107,7 +103,7 @@ class _DeckServer:
             while line := await reader.readline():
                 request = _parse_request(line)
                 if request is None:
-                    error = "a line is one JSON object with the texts `id` and `do`"
+                    error = "not a request: send one JSON object per line with the strings `id` and `do`"
                     await self._send({"id": "", "error": error, "hint": "", "name": "CockpitError"})
                 elif request["do"] == "cancel":
                     if (task := self._tasks.get(request["id"])) is not None:
@@ -152,10 +148,10 @@ class _DeckServer:
             case "events":
                 return await self._pump(self._channel(request), request)
             case other:
-                raise CockpitError(f"there is no request {other!r}")
+                raise CockpitError(f"unknown request {other!r}")
 
     async def _pump(self, channel: Channel, request: Mapping[str, Any]) -> None:
-        """Send envelopes; waiting for the stream here lets the channel coalesce behind it."""
+        """Send envelopes; waiting for the stream here lets the channel coalesce the rest."""
         async for envelope in channel.events(request["after"]):
             await self._send({"reader": request["id"], "envelope": wire.encode(envelope)})
         await self._send({"reader": request["id"], "end": True})
@@ -167,7 +163,7 @@ class _DeckServer:
     def _channel(self, request: Mapping[str, Any]) -> Channel:
         channel = self._channels.get(request["session"])
         if channel is None:
-            raise SessionUnknown(f"session {request['session']} is not open here")
+            raise SessionUnknown(f"session {request['session']} is not open in this process")
         return channel
 
     async def _send(self, message: Mapping[str, Any]) -> None:
@@ -179,7 +175,7 @@ class _DeckServer:
 
 
 def _parse_request(line: bytes) -> Mapping[str, Any] | None:
-    """A line as a request, None where it is none."""
+    """A line as a request, or None."""
     try:
         raw = json.loads(line)
     except (ValueError, RecursionError):
@@ -189,7 +185,7 @@ def _parse_request(line: bytes) -> Mapping[str, Any] | None:
 
 
 class RemoteDeck:
-    """A `Deck` whose core is at the other end of two streams. `start` it on the loop that uses it."""
+    """A `Deck` whose core is at the other end of two streams. Call `start` on the loop that uses it."""
 
     def __init__(self, reader: LineReader, writer: LineWriter, close: Callable[[], Awaitable[None]]) -> None:
         self._reader = reader
@@ -219,7 +215,7 @@ class RemoteDeck:
             await asyncio.gather(self._reading, return_exceptions=True)
 
     async def request(self, do: str, session: str, **arguments: Any) -> Any:
-        """Send a request and wait for its answer. Raises `CockpitError` as the other side did."""
+        """Send a request and wait for its answer. Raises the `CockpitError` of the other side."""
         id = str(next(self._ids))
         future = self._answers[id] = asyncio.get_running_loop().create_future()
         await self._send({"id": id, "do": do, "session": session, **arguments})
@@ -253,7 +249,7 @@ class RemoteDeck:
                 self._to_reader(message)
             elif (future := self._answers.get(message["id"])) is not None and not future.done():
                 _resolve_future(future, message)
-        gone = CockpitError("the core ended", "start it again; the session is on disk")
+        gone = CockpitError("the core process ended", "start it again; the session is on disk")
         for future in self._answers.values():
             if not future.done():
                 future.set_exception(gone)

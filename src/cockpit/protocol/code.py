@@ -1,7 +1,7 @@
-"""Questions about code, and their answers: symbols, uses, problems, the text of a file.
+"""Queries about code and their replies: symbols, uses, problems, the text of a file.
 
-Lines and columns count from 1; columns count characters (code points), an end column stands after the
-last character. Paths are relative to the root with `/`, absolute for what lies outside of it.
+Lines and columns count from 1; columns count characters (code points), and an end column is after the last
+character. Paths are relative to the root with `/`, and absolute outside of it.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ Relation = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Symbols:
-    """Symbols whose name holds `query` in the workspace; with `path`, the outline of that file."""
+    """Symbols of the workspace whose name contains `query`; with `path`, the outline of that file."""
 
     query: str
     path: str = ""
@@ -32,7 +32,7 @@ class Symbols:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The innermost definition around a place."""
+    """The innermost definition around a position."""
 
     path: str
     line: int
@@ -52,8 +52,8 @@ class Navigate:
 class SymbolRow:
     """A definition or a use.
 
-    `line` to `end_column` is its name, `first` to `last` are the lines of its whole definition (0 for
-    a use). `container` is what it stands in: `Cart`, `Cart.total`. `text` is the line, stripped.
+    `line` to `end_column` is the range of its name, `first` to `last` are the lines of its whole definition
+    (0 for a use). `container` is the enclosing symbol: `Cart`, `Cart.total`. `text` is the line, stripped.
     """
 
     name: str
@@ -72,7 +72,7 @@ class SymbolRow:
 
 @dataclass(frozen=True, slots=True)
 class SymbolRows:
-    """`complete` is False while a better answer is on its way; `note` says why, for a person."""
+    """`complete` is False while a better answer is on its way; `note` tells the user why."""
 
     rows: tuple[SymbolRow, ...]
     complete: bool = True
@@ -81,14 +81,14 @@ class SymbolRows:
 
 @dataclass(frozen=True, slots=True)
 class Problems:
-    """What the language servers find wrong: in `path`, or (empty) in every file they know."""
+    """The diagnostics of the language servers for `path`, or (empty) for every file they know."""
 
     path: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ProblemRow:
-    """One diagnostic. `server` found it; `code` is its own name for it."""
+    """One diagnostic. `server` reported it; `code` is the server's name for it."""
 
     path: str
     line: int
@@ -103,7 +103,7 @@ class ProblemRow:
 
 @dataclass(frozen=True, slots=True)
 class ProblemRows:
-    """`complete` is False while a server has yet to answer; `note` says which and why."""
+    """`complete` is False while a server has yet to answer; `note` says which one and why."""
 
     rows: tuple[ProblemRow, ...]
     complete: bool = True
@@ -117,9 +117,9 @@ class Servers:
 
 @dataclass(frozen=True, slots=True)
 class ServerRow:
-    """A language server. `waiting`: a person's yes is needed; `absent`: its program is not installed.
+    """A language server. `waiting`: the user must agree first; `absent`: its program is not installed.
 
-    `detail` is its progress, its failure, or what to type next; `log` the file its stderr goes to.
+    `detail` is its progress, its failure, or what to type next; `log` is the file of its stderr.
     """
 
     language: str
@@ -138,7 +138,7 @@ class ServerRows:
 
 @dataclass(frozen=True, slots=True)
 class FileText:
-    """The text of a file, lines `first` to `last` (0: to its end)."""
+    """The text of a file, lines `first` to `last` (0: to the end)."""
 
     path: str
     first: int = 1
@@ -147,7 +147,7 @@ class FileText:
 
 @dataclass(frozen=True, slots=True)
 class TextPage:
-    """`total` is how many lines the file has."""
+    """`total` is the number of lines in the file."""
 
     path: str
     first: int

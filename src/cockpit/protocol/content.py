@@ -1,4 +1,4 @@
-"""Blocks: the pieces of content that every frontend can draw. Knows nothing of how they are drawn."""
+"""Blocks: the pieces of content that every frontend can draw. Knows nothing about how they are drawn."""
 
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -32,8 +32,8 @@ class Code:
 class Hunk:
     """One contiguous change, as in a unified diff.
 
-    `lines` keep their leading ' ', '+', '-' or '\\\\' (no newline at the end of the file), without
-    the line's own newline. Line numbers count from 1; a side without lines has start 0.
+    `lines` keep their leading ' ', '+', '-' or '\\\\' (no newline at the end of the file) but not their
+    newline. Line numbers count from 1; a side without lines has start 0.
     """
 
     id: str
@@ -46,7 +46,7 @@ class Hunk:
 
 @dataclass(frozen=True, slots=True)
 class Diff:
-    """What changes in one file. `moved_from` is empty unless the file also moves."""
+    """The change of one file. `moved_from` is empty unless the file also moves."""
 
     path: str
     hunks: tuple[Hunk, ...]
@@ -58,7 +58,7 @@ class Diff:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of cells; every row has as many cells as `columns`."""
+    """Rows of cells; each row has as many cells as `columns`."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -75,7 +75,7 @@ class Tree:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A picture as base64 of its bytes; `alt` is what a terminal without pictures shows."""
+    """A picture as base64 of its bytes; `alt` is shown by a terminal without pictures."""
 
     media_type: str
     base64: str
@@ -91,8 +91,8 @@ class Plot:
 
 
 def new_text(hunk: Hunk) -> str:
-    """The hunk's new lines as an editor shows them: without CR at their ends, and with the last newline
-    where the file has one."""
+    """The new lines of the hunk as an editor shows them: without CR at line ends, and with the last newline
+    if the file has one."""
     lines: list[str] = []
     closed = True
     sign = ""
@@ -110,7 +110,7 @@ Block: TypeAlias = Text | Markdown | Code | Diff | Table | Tree | Image | Plot
 
 
 def plain_text(blocks: tuple[Block, ...]) -> str:
-    """The text of `blocks` for a reader who has only lines: a model, a pipe, a screen reader."""
+    """The text of `blocks` for a reader of plain lines: a model, a pipe, a screen reader."""
     return "\n".join(_plain(block) for block in blocks)
 
 

@@ -1,9 +1,7 @@
-"""Events in which a person is asked: approvals, questions, the plan. Part of `protocol/events`.
+"""Events: facts of a session, in the past tense.
 
-Events: facts of a session, in the past tense.
-
-A *durable* event lies in the transcript; a *passing* one (`PASSING`) is coalesced per frontend and
-may be lost. What a passing event builds is written whole by a durable one.
+A *durable* event is stored in the transcript; a *transient* one (`TRANSIENT_EVENTS`) is coalesced per
+frontend and may be lost. What transient events build up is written whole by a durable one.
 """
 
 from collections.abc import Mapping
@@ -31,11 +29,14 @@ from cockpit.protocol.rows import Rewound as Rewound
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequested:
-    """A person is asked. `risk` is 0 to 100; `expires` is seconds from now, 0 for never. `note` says what
-    a change does to problems. `remembers` are the rules that `allow_session` would keep, `keeps` those of
-    `allow_always`, `shape` both in one line; empty when nothing can be remembered (`options` lacks them
-    then). `whole`: an answer with some parts only rejects. `rules` are the ids that led here, `alternative`
-    what the model could do instead, `held` what the program may touch if it runs."""
+    """The user is asked to approve a call.
+
+    `risk` is 0 to 100; `expires` is seconds from now, 0 for never. `note` says what a change does to
+    problems. `remembers` are the rules that `allow_session` would store, `keeps` those of `allow_always`,
+    `shape` both in one line; they are empty if nothing can be remembered (`options` then lacks these
+    decisions). `whole`: an answer for some parts only rejects. `rules` are the ids that led here,
+    `alternative` what the model could do instead, `held` what the program may touch if it runs.
+    """
 
     id: str
     agent: str
@@ -59,8 +60,8 @@ class ApprovalRequested:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalResolved:
-    """How the asking ended; `by` says who answered. `refused` and `edited` are the hunks of an allow that
-    were left out or written otherwise (docs/adr/0015)."""
+    """How the request ended; `by` says who answered. `refused` and `edited` are the hunks of an allow that
+    were left out or changed (docs/adr/0015)."""
 
     id: str
     decision: Decision
@@ -72,8 +73,8 @@ class ApprovalResolved:
 
 @dataclass(frozen=True, slots=True)
 class FormField:
-    """One thing a form asks for. A `choice` is one of `options`, `choices` are some of them; `labels` are
-    their words for people where they differ. `default` is used where nothing is entered."""
+    """One field of a form. A `choice` is one of `options`, `choices` are some of them; `labels` are their
+    display texts where these differ. `default` is used if nothing is entered."""
 
     name: str
     label: str
@@ -87,11 +88,11 @@ class FormField:
 
 @dataclass(frozen=True, slots=True)
 class QuestionAsked:
-    """The model (or a plugin) wants a word; free text unless `options` is not empty.
+    """The model (or a plugin) asks the user; free text unless `options` is not empty.
 
     With `fields` it is a form and with `url` a page to open: both are answered by an `Answer` with an
-    `action`. `source` says who asks, where it is not the model: `MCP server github`. Asked by another
-    than the model, only an option of `options` is an answer: words are meant for the model.
+    `action`. `source` says who asks if not the model: `MCP server github`. Such a question is answered only
+    by one of its `options`: free text is meant for the model.
     """
 
     id: str
@@ -111,12 +112,13 @@ class QuestionAsked:
 
 @dataclass(frozen=True, slots=True)
 class PlanChanged:
-    """Plan mode, and the plan that a person approves (docs/plan-mode.md).
+    """The state of plan mode, and the plan that the user approves (docs/plan-mode.md).
 
-    `text` is the whole plan as Markdown, with a person's edits once it is approved; `steps`,
-    `verification` and `rollback` are the same as rows. `request` is the approval that waits for it, ""
-    where the call that asked is gone and the plan still waits. `mode` is the one that comes back, or came
-    back, when it is approved. `note` is the person's word to the model."""
+    `text` is the whole plan as Markdown, with the user's edits once it is approved; `steps`, `verification`
+    and `rollback` are the same as rows. `request` is the approval that waits for it, "" if the call that
+    asked is gone and the plan still waits. `mode` is the one that is restored after approval. `note` is the
+    user's message to the model.
+    """
 
     text: str
     state: Literal["idle", "planning", "pending", "approved", "rejected"]
@@ -144,9 +146,11 @@ class SessionStarted:
 
 @dataclass(frozen=True, slots=True)
 class SessionChanged:
-    """Model, mode, trust, title, isolation or place are now these (docs/adr/0002). `isolation` is what holds
-    the commands of this session: "" while it is not yet known. `folder` is where its tools work when that is
-    not its root but a worktree (docs/adr/0023), and `branch` that one's."""
+    """Model, mode, trust, title, isolation or folder have changed to these values (docs/adr/0002).
+
+    `isolation` is what confines the commands of this session, "" while unknown. `folder` is where its tools
+    work if that is a worktree instead of its root (docs/adr/0023), and `branch` the branch of that worktree.
+    """
 
     model: str
     mode: Mode
@@ -160,7 +164,7 @@ class SessionChanged:
 
 @dataclass(frozen=True, slots=True)
 class TurnStarted:
-    """A prompt was taken. `op` is the id of the op that carried it."""
+    """A prompt was taken up. `op` is the id of the op that carried it."""
 
     op: str
     origin: str
@@ -169,7 +173,7 @@ class TurnStarted:
 
 @dataclass(frozen=True, slots=True)
 class StepStarted:
-    """A model request is about to leave; `step` counts from 1 within the turn."""
+    """A model request is about to be sent; `step` counts from 1 within the turn."""
 
     step: int
     model: str
@@ -193,7 +197,7 @@ class ThoughtDelta:
 
 @dataclass(frozen=True, slots=True)
 class MessageFinished:
-    """A message is whole: an answer, or what a person said while a turn ran."""
+    """A message is complete: an answer, or what the user said while a turn ran."""
 
     id: str
     message: Message
@@ -201,9 +205,9 @@ class MessageFinished:
 
 @dataclass(frozen=True, slots=True)
 class ToolCallStarted:
-    """A call was taken up. `title` is one line for people: `read src/app.py`.
+    """A call was started. `title` is one line for the user: `read src/app.py`.
 
-    One of `plugin` was made by a plugin's function for its own work (a skill's `` !`git diff` ``): its
+    A call by `plugin` was made by a plugin's function for its own work (a skill's `` !`git diff` ``): its
     result goes to that function and not into the conversation.
     """
 
@@ -230,14 +234,14 @@ class ToolCallFinished:
 
 @dataclass(frozen=True, slots=True)
 class TodoChanged:
-    """The model's list is now this."""
+    """The model's todo list has changed to this."""
 
     rows: tuple[TodoRow, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class FileChanged:
-    """A file of the workspace was written by a call (or seen to change)."""
+    """A call wrote a file of the workspace (or a file was seen to change)."""
 
     path: str
     change: Literal["created", "modified", "deleted", "moved"]
@@ -248,7 +252,7 @@ class FileChanged:
 
 @dataclass(frozen=True, slots=True)
 class ContextCompacted:
-    """Everything before the event `kept_from` is now `summary`; tokens before and after."""
+    """Everything before the event `kept_from` is replaced by `summary`; tokens before and after."""
 
     summary: str
     kept_from: int
@@ -258,7 +262,7 @@ class ContextCompacted:
 
 @dataclass(frozen=True, slots=True)
 class UsageChanged:
-    """Sums of the session, and how full the context window is (tokens)."""
+    """Totals of the session, and how full the context window is (in tokens)."""
 
     usage: Usage
     context: int
@@ -267,7 +271,7 @@ class UsageChanged:
 
 @dataclass(frozen=True, slots=True)
 class Warned:
-    """Something a person should know. `hint` is what to do next."""
+    """Something the user should know. `hint` is what to do next."""
 
     text: str
     hint: str = ""
@@ -276,7 +280,7 @@ class Warned:
 
 @dataclass(frozen=True, slots=True)
 class TurnFinished:
-    """The turn's end. `limit` is set when `stop_reason` is `max_turn_requests`."""
+    """The end of a turn. `limit` is set if `stop_reason` is `max_turn_requests`."""
 
     stop_reason: StopReason
     usage: Usage
@@ -288,7 +292,7 @@ class TurnFinished:
 
 @dataclass(frozen=True, slots=True)
 class SessionClosed:
-    """Nothing follows."""
+    """The last event."""
 
     reason: str
 
@@ -305,7 +309,7 @@ class Noticed:
 
 @dataclass(frozen=True, slots=True)
 class PanelChanged:
-    """The rows of a panel are now these."""
+    """The rows of a panel have changed to these."""
 
     panel: str
     rows: tuple[PanelRow, ...]
@@ -313,7 +317,7 @@ class PanelChanged:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """An event (or op) of a newer version: kept as it came, shown as one line."""
+    """An event (or op) of a newer version: kept unchanged, shown as one line."""
 
     kind: str
     data: Mapping[str, Json]
@@ -353,10 +357,10 @@ TRANSIENT_EVENTS = (TextDelta, ThoughtDelta, ToolCallProgressed, PanelChanged)
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """An event on its way: version, order within the session, and where it happened.
+    """An event in transit: version, order in the session, and where it happened.
 
-    `seq` rises by at least 1 from one envelope to the next; `time` is seconds since the epoch;
-    `agent` is `main` or a path like `main/review-2`; `turn` and `call` are empty outside of one.
+    `seq` rises by at least 1 from one envelope to the next; `time` is seconds since the epoch; `agent` is
+    `main` or a path like `main/review-2`; `turn` and `call` are empty outside of one.
     """
 
     v: int

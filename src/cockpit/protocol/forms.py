@@ -1,4 +1,4 @@
-"""What a person entered into a field of a form, as a value: one rule for every frontend."""
+"""Turns what the user entered into a form field into a value: one rule for every frontend."""
 
 import math
 from collections.abc import Mapping
@@ -11,11 +11,11 @@ FALSE = frozenset({"no", "n", "false", "off", "0"})
 
 
 class FormValueInvalid(ValueError):
-    """What was entered does not fit; the message says what would."""
+    """The text entered is not valid; the message says what would be."""
 
 
 def parse_value(field: FormField, text: str) -> Json:
-    """The value of the words `text` for `field`, None where it may stay empty. Raises `Unfit`."""
+    """The value of `text` for `field`, None if it may stay empty. Raises `FormValueInvalid`."""
     text = text.strip()
     if not text:
         return _empty_value(field)
@@ -35,7 +35,7 @@ def parse_value(field: FormField, text: str) -> Json:
 
 
 def parse_values(fields: tuple[FormField, ...], texts: Mapping[str, str]) -> dict[str, Json]:
-    """The values by name, those left empty left out. Raises `Unfit`, naming the field."""
+    """The values by name without those left empty. Raises `FormValueInvalid`, naming the field."""
     values: dict[str, Json] = {}
     for field in fields:
         try:
@@ -49,7 +49,7 @@ def parse_values(fields: tuple[FormField, ...], texts: Mapping[str, str]) -> dic
 
 def _empty_value(field: FormField) -> Json:
     if field.required and field.default is None:
-        raise FormValueInvalid("this must be filled in")
+        raise FormValueInvalid("a value is required")
     return field.default
 
 
@@ -59,16 +59,16 @@ def _number(text: str, whole: bool) -> Json:
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise FormValueInvalid("write a number")
+        raise FormValueInvalid("enter a number")
     if not whole:
         return number
     if not number.is_integer():
-        raise FormValueInvalid("write a whole number")
+        raise FormValueInvalid("enter a whole number")
     return int(number)
 
 
 def _option(field: FormField, text: str) -> str:
-    """An option by its name, its label or its place in the list (from 1)."""
+    """An option by its name, its label or its position in the list (from 1)."""
     for names in (field.options, field.labels):
         if text in names:
             return field.options[names.index(text)]

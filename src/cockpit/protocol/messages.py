@@ -1,4 +1,4 @@
-"""What a conversation is made of: messages, tool calls and their results, usage."""
+"""What a conversation consists of: messages, tool calls and their results, usage."""
 
 import json
 from collections.abc import Mapping
@@ -23,10 +23,10 @@ Outcome = Literal["ok", "error", "denied", "cancelled", "interrupted", "repeated
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A model's (or a person's) request to run a tool.
+    """A request by a model (or the user) to run a tool.
 
-    `problem` is empty, or says why the arguments could not be read; such a call is answered with
-    that text and never run.
+    `problem` is empty, or says why the arguments could not be read; such a call is answered with that text
+    and never run.
     """
 
     id: str
@@ -36,17 +36,17 @@ class ToolCall:
 
     @property
     def written(self) -> str:
-        """The arguments as one line of JSON, for whoever reads them."""
+        """The arguments as one line of JSON."""
         return json.dumps(dict(self.arguments), ensure_ascii=False)
 
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """The one answer to a call: `text` is what the model reads, `blocks` what people see.
+    """The result of a call: `text` is for the model, `blocks` are for the user.
 
-    `handle` names the whole output when it was set aside (`read_result` pages through it).
-    `outcome` is "interrupted" for a call that a crash left open: whether it ran is unknown.
-    `isolation` is what held a program that ran (`bwrap build`, `none`), empty where none ran.
+    `handle` names the whole output if it was set aside (`read_result` pages through it). `outcome` is
+    "interrupted" for a call that a crash left open: whether it ran is unknown. `isolation` is what confined a
+    program that ran (`bwrap build`, `none`), empty if none ran.
     """
 
     call: str
@@ -69,14 +69,14 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class UserMessage:
-    """What a person said (or what a plugin said in their place)."""
+    """A message of the user (or of a plugin on their behalf)."""
 
     content: tuple[Block, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class AssistantMessage:
-    """What a model answered. `thoughts` are shown folded and never sent as text."""
+    """An answer of the model. `thoughts` are shown folded and never sent as text."""
 
     text: str
     calls: tuple[ToolCall, ...] = ()
@@ -100,7 +100,7 @@ Message: TypeAlias = UserMessage | AssistantMessage | ToolMessage
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one or many requests. `cost` is US dollars; None means the price is unknown."""
+    """Tokens of one or more requests. `cost` is in US dollars; None means the price is unknown."""
 
     input: int = 0
     output: int = 0

@@ -1,7 +1,7 @@
 """Ops: what a frontend asks of a session. Imperatives; each carries an id and its origin.
 
-A repeated id is dropped and that is said (a `Warned` event). `origin` is `tui`, `headless`, `acp`,
-`schedule:ID` or `channel:NAME/CHAT`.
+A repeated id is dropped, and a `Warned` event reports it. `origin` is `tui`, `headless`, `acp`, `schedule:ID`
+or `channel:NAME/CHAT`.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from cockpit.protocol.rows import HunkEdit
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """Start a turn. While one runs, it waits like a `FollowUp`."""
+    """Start a turn. While another one runs, it waits like a `FollowUp`."""
 
     id: str
     origin: str
@@ -24,8 +24,8 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Steer:
-    """Say something to the running turn; it is taken at the next step. `agent` names a subagent instead:
-    one that has ended goes on with it."""
+    """Send a message to the running turn, which takes it up at its next step. `agent` names a subagent
+    instead: one that has ended continues with it."""
 
     id: str
     origin: str
@@ -44,9 +44,12 @@ class FollowUp:
 
 @dataclass(frozen=True, slots=True)
 class Interrupt:
-    """Stop the running turn, the children of its tools and the subagents it waits for; where no turn runs,
-    the ones in the background. `agent` names one subagent (with those below it), or `*` for all of them. With
-    `call` only the `CallTool` of that id ends."""
+    """Stop the running turn with the processes of its tools and the subagents it waits for; if no turn runs,
+    the subagents in the background.
+
+    `agent` names one subagent (with those below it), or `*` for all. With `call`, only the `CallTool` with
+    that id ends.
+    """
 
     id: str
     origin: str
@@ -58,9 +61,9 @@ class Interrupt:
 class Decide:
     """Answer an `ApprovalRequested`.
 
-    `note` is a word to the model with a rejection. `parts` narrows an allow to these parts (files) or
-    hunks (`path#2`) of the request; empty means all of them. A hunk in `edits` is taken as edited. A
-    frontend that could ask nobody says so with `by`: that only ever rejects.
+    `note` is a message to the model with a rejection. `parts` limits an allow to these parts (files) or hunks
+    (`path#2`) of the request; empty means all. A hunk in `edits` is applied as edited. A frontend that could
+    not ask anyone sets `by` to "nobody": that can only reject.
     """
 
     id: str
@@ -75,11 +78,11 @@ class Decide:
 
 @dataclass(frozen=True, slots=True)
 class DecidePlan:
-    """Approve or reject the plan that waits (docs/adr/0017). Only people send it.
+    """Approve or reject the plan that waits (docs/adr/0017). Only users send it.
 
-    `request` names the approval, "" means the plan there is. `text` is the plan as the person edited it,
-    "" for as it was proposed. `note` is a word to the model. `mode` is the mode from now on, None for the
-    one before planning. With no plan waiting, an approval leaves plan mode.
+    `request` names the approval, "" means the current plan. `text` is the plan as edited by the user, "" for
+    the plan as proposed. `note` is a message to the model. `mode` is the mode from now on, None for the one
+    before planning. Without a waiting plan, an approval leaves plan mode.
     """
 
     id: str
@@ -93,8 +96,8 @@ class DecidePlan:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Answer a `QuestionAsked`: `text`, or for a form `values` by field. Declining says no to this
-    question, cancelling to what it is part of."""
+    """Answer a `QuestionAsked`: with `text`, or for a form with `values` by field. `decline` refuses this
+    question, `cancel` what it is part of."""
 
     id: str
     origin: str
@@ -106,7 +109,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class CallTool:
-    """Run a tool through the same order as a model's call, without a model."""
+    """Run a tool as if a model had called it, without a model."""
 
     id: str
     origin: str
@@ -116,7 +119,7 @@ class CallTool:
 
 @dataclass(frozen=True, slots=True)
 class Invoke:
-    """Run a plugin's command or action: `plugin` may be empty when `action` is a command's name."""
+    """Run a command or action of a plugin; `plugin` may be empty if `action` is the name of a command."""
 
     id: str
     origin: str
@@ -127,7 +130,7 @@ class Invoke:
 
 @dataclass(frozen=True, slots=True)
 class SelectModel:
-    """Use another model, `provider:model` or a tier's name, from the next step on."""
+    """Use another model, `provider:model` or the name of a tier, from the next step on."""
 
     id: str
     origin: str
@@ -164,9 +167,11 @@ class Compact:
 
 @dataclass(frozen=True, slots=True)
 class Rewind:
-    """Take files, or conversation, or both back to before `turn`. Files that a person has changed since
-    stay as they are, unless `persons` is `overwrite`. `undo` takes a rewind back: that of the id `turn`,
-    or the last one; `what` is then what that one was."""
+    """Take files, conversation or both back to before `turn`.
+
+    Files that the user has changed since stay as they are, unless `persons` is `overwrite`. `undo` takes back
+    a rewind: the one with the id `turn`, or the last one; `what` is then that of the rewind.
+    """
 
     id: str
     origin: str
@@ -178,7 +183,7 @@ class Rewind:
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """Say whether the session's folder is trusted; `keep` stores it by real path."""
+    """Set whether the folder of the session is trusted; `keep` stores it by real path."""
 
     id: str
     origin: str
@@ -188,7 +193,7 @@ class Trust:
 
 @dataclass(frozen=True, slots=True)
 class Close:
-    """Finish: the turn is cancelled, the transcript synced, residents stopped."""
+    """End the session: the turn is cancelled, the transcript synced, residents stopped."""
 
     id: str
     origin: str

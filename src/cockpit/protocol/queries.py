@@ -1,8 +1,4 @@
-"""What a session could be asked to do: its tools with their schemas, its prompts. For frontends that offer
-them to another program (docs/mcp-serve.md). Part of `protocol/queries`.
-
-Queries: questions to a session that only read, can be cancelled, and leave no trace.
-"""
+"""Queries: questions to a session that only read, can be cancelled and leave no trace."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -31,13 +27,13 @@ from cockpit.protocol.rows import SettingRow
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """Every tool there is, sent to the model or not."""
+    """Every tool, whether sent to the model or not."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolRow:
-    """A tool as its caller must know it. `parameters` is a JSON Schema object. `looks_only`: whatever its
-    arguments are, it changes nothing and sends nothing."""
+    """A tool as its caller must know it. `parameters` is a JSON Schema object. `looks_only`: with any
+    arguments it changes nothing and sends nothing."""
 
     name: str
     description: str
@@ -55,12 +51,12 @@ class ToolRows:
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """Every command of a file that becomes a prompt: commands, skills."""
+    """Every command from a file that becomes a prompt: commands and skills."""
 
 
 @dataclass(frozen=True, slots=True)
 class PromptRow:
-    """Such a command. `arguments` are the names of what it takes, `hint` shows them to a person."""
+    """Such a command. `arguments` are the names of its arguments, `hint` shows them to the user."""
 
     name: str
     description: str
@@ -75,8 +71,11 @@ class PromptRows:
 
 @dataclass(frozen=True, slots=True)
 class Expand:
-    """What a model would get of the prompt `name`, with `text` after its name. No turn begins. A skill is
-    not in force by it, and runs nothing; what a command's file runs to be written is judged as ever."""
+    """The text that a model would get for the prompt `name`, with `text` after its name.
+
+    No turn begins. A skill does not come into force and runs nothing; what the file of a command runs to
+    build its text is judged as usual.
+    """
 
     name: str
     text: str = ""
@@ -93,7 +92,8 @@ CatalogReply: TypeAlias = ToolRows | PromptRows | Expanded
 
 @dataclass(frozen=True, slots=True)
 class Complete:
-    """What could stand at `cursor` (characters) of `text`; `trigger` is the sign that opened it."""
+    """What could be inserted at `cursor` (characters) of `text`; `trigger` is the character that opened
+    it."""
 
     trigger: Literal["/", "@", "#", "!"]
     text: str
@@ -102,7 +102,7 @@ class Complete:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """Replace the characters `start` to `end` by `insert`."""
+    """Replace the characters `start` to `end` with `insert`."""
 
     insert: str
     label: str
@@ -118,7 +118,7 @@ class Completions:
 
 @dataclass(frozen=True, slots=True)
 class Commands:
-    """Every slash command there is."""
+    """Every slash command."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +163,7 @@ class ContextRows:
 
 @dataclass(frozen=True, slots=True)
 class ContextRow:
-    """One part of the next request; `seq` 0 stands for the parts that are not messages."""
+    """One part of the next request; `seq` is 0 for parts that are not messages."""
 
     seq: int
     label: str
@@ -180,7 +180,7 @@ class ContextTable:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """The files this session has changed, against what they were when it began."""
+    """The files that this session has changed, compared with their state when it began."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,12 +190,12 @@ class ChangeRows:
 
 @dataclass(frozen=True, slots=True)
 class Refusals:
-    """The hunks a person has refused in this session: the hunk ledger (docs/ledger.md)."""
+    """The hunks that the user has refused in this session: the hunk ledger (docs/ledger.md)."""
 
 
 @dataclass(frozen=True, slots=True)
 class RefusalRow:
-    """A refused hunk: its file, the line it began at, its removed and added lines with their signs."""
+    """A refused hunk: its file, its first line, and its removed and added lines with their signs."""
 
     path: str
     line: int
@@ -212,7 +212,7 @@ class RefusalRows:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """The whole output behind a result's handle, from character `cursor` on."""
+    """The whole output behind the handle of a result, from character `cursor` on."""
 
     handle: str
     cursor: int = 0
@@ -220,7 +220,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class OutputPage:
-    """`cursor` is where the next page starts, or -1 after the last."""
+    """`cursor` is the start of the next page, -1 after the last."""
 
     text: str
     cursor: int
@@ -229,7 +229,7 @@ class OutputPage:
 
 @dataclass(frozen=True, slots=True)
 class AgentEvents:
-    """What a subagent (its path, or a part that names one) has done, from `cursor` on."""
+    """What a subagent (its path, or a unique part of it) has done, from `cursor` on."""
 
     agent: str
     cursor: int = 0
@@ -237,7 +237,7 @@ class AgentEvents:
 
 @dataclass(frozen=True, slots=True)
 class AgentEventRows:
-    """Durable envelopes in order; `cursor` is where the next ones begin."""
+    """Durable envelopes in order; `cursor` is the start of the next ones."""
 
     rows: tuple[Envelope, ...]
     cursor: int
@@ -250,9 +250,9 @@ class Plugins:
 
 @dataclass(frozen=True, slots=True)
 class PluginRow:
-    """A plugin; `milliseconds` is the time it took to load and register, `hooks` the part of each of its
-    hooks. `calls` and `spent` are how often, and how many milliseconds in all, its guards, deciders, context
-    sources and observers were asked since."""
+    """A plugin. `milliseconds` is the time to load and register it, `hooks` the share of each of its hooks.
+    `calls` and `spent` count how often, and for how many milliseconds in total, its guards, deciders, context
+    sources and observers have run since."""
 
     name: str
     distribution: str
@@ -273,7 +273,7 @@ class PluginRows:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Settings as they are in force, and what the session counts: tools, skills, models."""
+    """The settings in force, and what the session counts: tools, skills, models."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,7 +296,7 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class ListingRow:
-    """One registered value; `shadows` names the layer it hides. `values` are a theme's colours."""
+    """One registered value; `shadows` names the layer that it hides. `values` are the colours of a theme."""
 
     name: str
     description: str
@@ -314,7 +314,7 @@ class ListingRows:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The question could not be answered; `reason` is for a person."""
+    """The query could not be answered; `reason` is for the user."""
 
     reason: str
 

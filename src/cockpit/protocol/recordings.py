@@ -1,4 +1,4 @@
-"""A recording as a channel: stored envelopes played to a frontend, submitted ops kept for whoever looks.
+"""Recordings as channels: stored envelopes played to a frontend, and submitted ops collected for inspection.
 
 Replay and tests use it; a frontend cannot tell it from a live session.
 """
@@ -17,9 +17,9 @@ Replies = Mapping[type, Reply] | Callable[[Query], Reply]
 
 
 def read_recording(path: Path) -> list[Envelope]:
-    """The envelopes of a transcript or recording, a line each; a transcript's own records (header,
-    ops, drafts, marks) are passed over, a torn last line is left out. Raises `DecodeFailed`."""
-    found: list[Envelope] = []
+    """The envelopes of a transcript or recording, one per line. A transcript's own records (header, ops,
+    drafts, marks) are skipped, and so is a last line that was cut off. Raises `DecodeFailed`."""
+    envelopes: list[Envelope] = []
     lines = path.read_text("utf-8", "replace").split("\n")
     for number, line in enumerate(lines, 1):
         if not line.strip() or line.startswith('{"record":'):
@@ -31,13 +31,13 @@ def read_recording(path: Path) -> list[Envelope]:
                 break
             raise DecodeFailed(f"{path.name}, line {number}: {error.message}") from error
         if isinstance(value, Envelope):
-            found.append(value)
-    return found
+            envelopes.append(value)
+    return envelopes
 
 
 class RecordingChannel:
-    """Plays `envelopes`, then whatever is `play`ed later. `pace` is seconds between two of them;
-    `ends` says that nothing follows the recording."""
+    """Plays `envelopes`, then whatever is played later. `pace` is the seconds between two envelopes; `ends`:
+    nothing follows the recording."""
 
     def __init__(
         self,
@@ -62,19 +62,19 @@ class RecordingChannel:
 
     @property
     def sent(self) -> int:
-        """How many envelopes there are so far."""
+        """The number of envelopes so far."""
         return len(self._past)
 
     @property
     def unread(self) -> int:
-        """How many of them a reader has yet to take."""
+        """The number of envelopes that a reader has yet to take."""
         return max((queue.qsize() for queue in self._live), default=0)
 
     async def submit(self, op: Op) -> None:
         self.ops.append(op)
 
     def play(self, *envelopes: Envelope) -> None:
-        """Send more, to every reader."""
+        """Send more envelopes to every reader."""
         self._past += envelopes
         for queue in self._live:
             for envelope in envelopes:
@@ -101,11 +101,11 @@ class RecordingChannel:
     async def ask(self, query: Query) -> Reply:
         if callable(self._replies):
             return self._replies(query)
-        return self._replies.get(type(query), Refused("a recording answers no questions"))
+        return self._replies.get(type(query), Refused("a recording does not answer queries"))
 
 
 class RecordingDeck:
-    """A deck of recordings by session id; the first one is opened where none is named."""
+    """A deck of recordings by session id; the first is opened if none is named."""
 
     def __init__(self, *channels: RecordingChannel, rows: Iterable[SessionRow] = ()) -> None:
         self.channels = {channel.session: channel for channel in channels}
@@ -116,7 +116,7 @@ class RecordingDeck:
         if resume is None:
             return next(iter(self.channels.values()))
         if resume not in self.channels:
-            raise SessionUnknown(f"there is no recording called {resume}")
+            raise SessionUnknown(f"unknown recording {resume}")
         return self.channels[resume]
 
     async def list(self, root: str | None = None) -> tuple[SessionRow, ...]:

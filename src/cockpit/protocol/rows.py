@@ -1,10 +1,5 @@
-"""Subagents as they cross the door: where one stands, and on what terms it was opened.
-
-Going back: what there is to go back to, and that somebody did. Part of `protocol/events` and
-`protocol/queries`.
-
-What events carry in rows: parts of an approval, lines of the todo list, rows of a panel.
-"""
+"""Rows and small values that events and queries carry: subagents, checkpoints, approvals, plans, panels,
+settings."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -17,13 +12,13 @@ AgentPhase = Literal["queued", "running", "completed", "failed", "cancelled"]
 
 @dataclass(frozen=True, slots=True)
 class AgentRow:
-    """Where a subagent stands. `id` is its path (`main/review-2`), `call` the tool call that opened it, ""
-    where a person did.
+    """The state of a subagent. `id` is its path (`main/review-2`), `call` the tool call that opened it ("" if
+    the user did).
 
-    `doing` is its present call, or its last word, in one line; `report` its end, cut to a few lines.
-    `started` is when it last began, seconds since the epoch (0 while queued); `seconds` the time it has run,
-    without the run it is at. `branch` is that of its worktree. `recovered`: cockpit ended under it, and it
-    is taken up again.
+    `doing` is its current call or its last message, in one line; `report` its final report, cut to a few
+    lines. `started` is when it last began, in seconds since the epoch (0 while queued); `seconds` the time it
+    has run, without the current run. `branch` is that of its worktree. `recovered`: cockpit ended while it
+    ran, and it is resumed.
     """
 
     id: str
@@ -46,8 +41,8 @@ class AgentRow:
 
 @dataclass(frozen=True, slots=True)
 class AgentTerms:
-    """What must still hold when the agent is taken up after a restart. `by_name`: its role can be found
-    again; `mode` and `planning` are those it was opened under."""
+    """The conditions under which an agent was opened, which still hold when it is resumed. `by_name`: its
+    role can be found again; `mode` and `planning` are those in force when it was opened."""
 
     mode: Mode
     planning: bool = False
@@ -62,7 +57,7 @@ class AgentTerms:
 
 @dataclass(frozen=True, slots=True)
 class AgentChanged:
-    """A subagent was opened (then with `terms`), began, or ended."""
+    """A subagent was opened (then with `terms`), began or ended."""
 
     agent: AgentRow
     terms: AgentTerms | None = None
@@ -73,10 +68,12 @@ RewindScope = Literal["files", "conversation", "both"]
 
 @dataclass(frozen=True, slots=True)
 class Rewound:
-    """Files, conversation or both are as they were before `turn` (or, with `undoes`, as they were before
-    that rewind). `id` is the op's. What was said from the event `from_seq` to this one is not sent any
-    more. `files` counts those that changed; `kept` are files that a person had changed and that stay,
-    `left` those that could not be, each with the reason. `prompt` is what had been asked in `turn`."""
+    """Files, conversation or both are as they were before `turn` (or, with `undoes`, before that rewind).
+
+    `id` is that of the op. Messages from the event `from_seq` to this one are no longer sent to a model.
+    `files` counts the files that changed; `kept` are files that the user had changed and that stay, `left`
+    those that could not be restored, each with the reason. `prompt` is the prompt of `turn`.
+    """
 
     id: str
     turn: str
@@ -91,16 +88,16 @@ class Rewound:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoints:
-    """The places this session can go back to, and what going back to before `turn` (or undoing the
-    rewind of that id) would change."""
+    """The points to which this session can be rewound, and what rewinding to before `turn` (or undoing the
+    rewind with that id) would change."""
 
     turn: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckpointRow:
-    """A turn, or a rewind. `files` were changed by its calls, `paths` names some of them; lines are
-    `added` and `removed`. `state`: `rewound` or `undone` where it is not in force any more."""
+    """A turn, or a rewind. Its calls changed `files`, of which `paths` names some; `added` and `removed`
+    count lines. `state` is `rewound` or `undone` if it is no longer in force."""
 
     turn: str
     title: str
@@ -116,9 +113,9 @@ class CheckpointRow:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointRows:
-    """The newest first. The rest answers for `Checkpoints.turn`: `diffs` is what would change (`files` in
-    all, also where there are too many to show), `persons` what a person has changed since (kept unless
-    they say otherwise), `left` what cannot be, each with the reason. `note` says what is not kept."""
+    """The newest first. The other fields answer for `Checkpoints.turn`: `diffs` is what would change (`files`
+    in all, even if too many to show), `persons` what the user has changed since (kept unless overwritten),
+    `left` what cannot be restored, with the reason. `note` says what is not stored."""
 
     rows: tuple[CheckpointRow, ...]
     diffs: tuple[Diff, ...] = ()
@@ -130,9 +127,11 @@ class CheckpointRows:
 
 @dataclass(frozen=True, slots=True)
 class HunkRow:
-    """A piece of a file's change that can be taken, refused or edited by itself. `id` is `path#2`, counted
-    from 1; `line` is where it begins in the file as it is. What is created, deleted, moved or binary is one
-    piece. `refused`: the person refused the same before."""
+    """A part of a file's change that can be accepted, refused or edited by itself.
+
+    `id` is `path#2`, counted from 1; `line` is where it begins in the current file. A file that is created,
+    deleted, moved or binary is one part. `refused`: the user refused the same before.
+    """
 
     id: str
     line: int
@@ -142,7 +141,7 @@ class HunkRow:
 
 @dataclass(frozen=True, slots=True)
 class HunkEdit:
-    """A hunk as a person wants it: `text` takes the place of all its new lines, context ones too."""
+    """A hunk as edited by the user: `text` replaces all its new lines, including context."""
 
     hunk: str
     text: str
@@ -150,9 +149,11 @@ class HunkEdit:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalPart:
-    """One thing that is asked for: a file, or one command of a command line. `level` and `reason` are the
-    verdict on a command, `level` "" where nobody judged the part by itself. `hunks` are a file's, in the
-    order of `diff.hunks`, or one for all of it."""
+    """One part of a request: a file, or one command of a command line.
+
+    `level` and `reason` are the verdict on a command; `level` is "" if the part was not judged by itself.
+    `hunks` are those of a file, in the order of `diff.hunks`, or a single one for the whole file.
+    """
 
     id: str
     title: str
@@ -165,7 +166,7 @@ class ApprovalPart:
 
 @dataclass(frozen=True, slots=True)
 class TodoRow:
-    """A line of the model's list."""
+    """A line of the model's todo list."""
 
     text: str
     status: Literal["pending", "in_progress", "completed"]
@@ -173,8 +174,8 @@ class TodoRow:
 
 @dataclass(frozen=True, slots=True)
 class PlanStep:
-    """A step of a plan. `level` and `reason` are the verdict its command would get once plan mode is over,
-    `level` "" where there is none."""
+    """A step of a plan. `level` and `reason` are the verdict that its command would get after plan mode;
+    `level` is "" if there is none."""
 
     kind: Literal["command", "edit", "note"]
     purpose: str
@@ -187,8 +188,8 @@ class PlanStep:
 
 @dataclass(frozen=True, slots=True)
 class PanelRow:
-    """A row of a panel: its text, a state word, and what Enter does (`plugin/action`). The rows of the panel
-    `agents` say all of their subagent in `agent`."""
+    """A row of a panel: its text, a state, and the action on Enter (`plugin/action`). Rows of the panel
+    `agents` carry their subagent in `agent`."""
 
     text: str
     state: str = ""
@@ -198,11 +199,14 @@ class PanelRow:
 
 @dataclass(frozen=True, slots=True)
 class SettingRow:
-    """One setting as a screen shows it. `key` is dotted, `value` None where nothing is set, `default` what
-    holds then. `origin` is its file and line, variable or flag. `kind` is text, choice, whole, number or
-    words; `wanted` says in words what it must be. One that is not `writable` is the machine's; of one that
-    is not `live` a change holds from the next session on. The hidden command `config.set` (`key`, `value`
-    as text) changes it, `config.unset` (`key`) takes it back."""
+    """One setting as a settings screen shows it.
+
+    `key` is dotted, `value` is None if nothing is set, and `default` then holds. `origin` is its file and
+    line, variable or flag. `kind` is text, choice, whole, number or words; `wanted` describes valid values. A
+    setting that is not `writable` belongs to the machine; a change of one that is not `live` takes effect in
+    the next session. The hidden commands `config.set` (`key`, `value` as text) and `config.unset` (`key`)
+    change it.
+    """
 
     key: str
     value: Json

@@ -1,13 +1,13 @@
-"""Text from outside made safe to draw: no escape sequence, control, bidi or invisible character survives.
+"""Makes text from outside safe to draw: no escape sequence, control, bidi or invisible character survives.
 
-A model, a tool's output or a file name may hold anything; what leaves here moves no cursor, changes no
-colour, reorders nothing and hides nothing. Every frontend draws and prints through it.
+Output of models, tools and file names may contain anything; the result moves no cursor, changes no colour,
+reorders nothing and hides nothing. Every frontend draws and prints through this module.
 """
 
 import re
 
-# Controls but tab and newline, bidi marks and embeddings, what is drawn as nothing (zero width, fillers,
-# tags) but the joiners of emoji and of some scripts, line separators, halves of surrogate pairs.
+# Controls except tab and newline, bidi marks and embeddings, invisible characters (zero width, fillers,
+# tags) except the joiners of emoji and of some scripts, line separators, halves of surrogate pairs.
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
@@ -20,7 +20,7 @@ _SEQUENCE = re.compile(
 
 
 def clean(text: str) -> str:
-    """`text` with newlines and tabs kept and everything that could act on a terminal replaced."""
+    """`text` with newlines and tabs kept, and everything that could control a terminal replaced."""
     if not _UNSAFE.search(text):
         return text
     if "\r" in text:
@@ -29,7 +29,7 @@ def clean(text: str) -> str:
 
 
 def clean_output(text: str) -> str:
-    """Output of a program: colours dropped, and a line that was written over shown as it ended."""
+    """Output of a program: colours are dropped, and an overwritten line is shown as it ended."""
     if not _UNSAFE.search(text):
         return text
     text = _SEQUENCE.sub("", text).replace("\r\n", "\n")
@@ -41,7 +41,7 @@ def clean_output(text: str) -> str:
 
 
 def escape_json(line: str) -> str:
-    """A line of JSON with the same value, in which nothing unsafe stands as itself."""
+    """A line of JSON with the same value and every unsafe character escaped."""
     return _UNSAFE.sub(_escape, line)
 
 
@@ -60,17 +60,17 @@ def single_line(text: str, limit: int = 400) -> str:
 
 
 def _overwritten(line: str) -> str:
-    """What a terminal shows of a line with carriage returns: the last piece that is not empty."""
+    """What a terminal shows of a line with carriage returns: the last non-empty piece."""
     pieces = [piece for piece in line.split("\r") if piece]
     return pieces[-1] if pieces else ""
 
 
 def _backspaced(text: str) -> str:
-    """What is left when every backspace has taken the character before it, within its line."""
-    kept: list[str] = []
+    """`text` after every backspace has removed the character before it in its line."""
+    characters: list[str] = []
     for character in text:
         if character != "\b":
-            kept.append(character)
-        elif kept and kept[-1] != "\n":
-            kept.pop()
-    return "".join(kept)
+            characters.append(character)
+        elif characters and characters[-1] != "\n":
+            characters.pop()
+    return "".join(characters)

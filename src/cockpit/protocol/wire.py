@@ -1,8 +1,8 @@
-"""JSON both ways for everything that crosses the doors.
+"""JSON encoding and decoding of everything that crosses the frontend API.
 
-A value becomes an object with a `type` (its class in snake_case) and its fields that differ from
-their defaults. A kind that this version does not know loads as `Unknown` and is written back as it
-came; a field that it does not know is ignored. Refuses: files, sockets, anything but values.
+A value becomes an object with a `type` (its class in snake_case) and those fields that differ from their
+defaults. A type unknown to this version loads as `Unknown` and is written back unchanged; unknown fields are
+ignored.
 """
 
 import json
@@ -23,7 +23,7 @@ Decoder = Callable[[Any], Any]
 
 
 def dumps(value: object) -> str:
-    """One line of JSON for `value`, a value of the protocol."""
+    """One line of JSON for a value of the protocol."""
     return json.dumps(encode(value), ensure_ascii=False, separators=(",", ":"))
 
 
@@ -45,39 +45,39 @@ def encode(value: object) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         return _encode_fields(value)
     if isinstance(value, list | tuple):
-        return [encode(one) for one in value]
+        return [encode(item) for item in value]
     if isinstance(value, Mapping):
-        return {str(key): encode(one) for key, one in value.items()}
-    raise TypeError(f"{type(value).__name__} is no value of the protocol")
+        return {str(key): encode(item) for key, item in value.items()}
+    raise TypeError(f"{type(value).__name__} is not a protocol value")
 
 
 def decode(raw: Any) -> Any:
     """The value of an encoded object with a `type`. Raises `DecodeFailed`."""
     if not isinstance(raw, dict) or not isinstance(raw.get("type"), str):
-        raise DecodeFailed("an object with a `type` was expected")
+        raise DecodeFailed("expected an object with a `type`")
     kind = raw["type"]
     cls = _kinds().get(kind)
     if cls is None:
-        return Unknown(kind, {key: one for key, one in raw.items() if key != "type"})
+        return Unknown(kind, {key: item for key, item in raw.items() if key != "type"})
     return _decode_fields(cls, raw)
 
 
 def kind_of(cls: type) -> str:
-    """The `kind` of a class: `TextDelta` is `text_delta`."""
+    """The `type` of a class: `TextDelta` is `text_delta`."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
 
 
 @cache
 def _kinds() -> dict[str, type]:
-    found: dict[str, type] = {}
-    for module in (content, code, messages, rows, rows, ops, events, rows, events, queries, queries):
+    kinds: dict[str, type] = {}
+    for module in (content, code, messages, rows, ops, events, queries):
         for value in vars(module).values():
             if isinstance(value, type) and is_dataclass(value) and value.__module__ == module.__name__:
                 kind = kind_of(value)
-                if found.setdefault(kind, value) is not value:
-                    raise TypeError(f"two values are called {kind}")
-    del found[kind_of(Unknown)]
-    return found
+                if kinds.setdefault(kind, value) is not value:
+                    raise TypeError(f"two classes have the type {kind}")
+    del kinds[kind_of(Unknown)]
+    return kinds
 
 
 @cache
@@ -91,9 +91,9 @@ def _encode_fields(value: object) -> dict[str, Any]:
     kind, shape = _shape(cls)
     out: dict[str, Any] = {"type": kind}
     for name, default in shape:
-        one = getattr(value, name)
-        if default is MISSING or one != default or type(one) is not type(default):
-            out[name] = encode(one)
+        content = getattr(value, name)
+        if default is MISSING or content != default or type(content) is not type(default):
+            out[name] = encode(content)
     return out
 
 
@@ -101,8 +101,12 @@ def _encode_fields(value: object) -> dict[str, Any]:
 def _decoders(cls: type) -> tuple[tuple[str, bool, Decoder], ...]:
     hints = get_type_hints(cls)
     return tuple(
-        (one.name, one.default is MISSING and one.default_factory is MISSING, _decoder(hints[one.name]))
-        for one in fields(cls)
+        (
+            field.name,
+            field.default is MISSING and field.default_factory is MISSING,
+            _decoder(hints[field.name]),
+        )
+        for field in fields(cls)
     )
 
 
@@ -112,7 +116,7 @@ def _decode_fields(cls: type, raw: Mapping[str, Any]) -> Any:
         if name in raw:
             values[name] = decoder(raw[name])
         elif required:
-            raise DecodeFailed(f"{kind_of(cls)} lacks its field `{name}`")
+            raise DecodeFailed(f"{kind_of(cls)} lacks the field `{name}`")
     return cls(**values)
 
 
@@ -126,7 +130,7 @@ def _decoder(hint: Any) -> Decoder:
     if origin is tuple and arguments[-1] is Ellipsis:
         return _sequence(_decoder(arguments[0]))
     if origin is tuple:
-        return _row(tuple(_decoder(one) for one in arguments))
+        return _row(tuple(_decoder(argument) for argument in arguments))
     if origin is not None and issubclass(origin, Mapping):
         return _expect(dict)
     if origin is list:  # only `Json` has lists
@@ -141,7 +145,7 @@ def _decoder(hint: Any) -> Decoder:
 def _expect(cls: type) -> Decoder:
     def check(raw: Any) -> Any:
         if not isinstance(raw, cls) or (cls is int and isinstance(raw, bool)):
-            raise DecodeFailed(f"{cls.__name__} expected, found {type(raw).__name__}")
+            raise DecodeFailed(f"expected {cls.__name__}, found {type(raw).__name__}")
         return raw
 
     return check
@@ -149,28 +153,28 @@ def _expect(cls: type) -> Decoder:
 
 def _number(raw: Any) -> float:
     if isinstance(raw, bool) or not isinstance(raw, int | float):
-        raise DecodeFailed(f"a number expected, found {type(raw).__name__}")
+        raise DecodeFailed(f"expected a number, found {type(raw).__name__}")
     return float(raw)
 
 
 def _literal(allowed: tuple[object, ...]) -> Decoder:
     def check(raw: Any) -> Any:
         if raw not in allowed:
-            raise DecodeFailed(f"{raw!r} is none of {', '.join(map(repr, allowed))}")
+            raise DecodeFailed(f"{raw!r} is not one of {', '.join(map(repr, allowed))}")
         return raw
 
     return check
 
 
 def _union(members: tuple[Any, ...]) -> Decoder:
-    if all(is_dataclass(one) for one in members):
+    if all(is_dataclass(member) for member in members):
         return decode
-    rest = [_decoder(one) for one in members if one is not type(None)]
+    rest = [_decoder(member) for member in members if member is not type(None)]
 
     def choose(raw: Any) -> Any:
         if raw is None and type(None) in members:
             return None
-        failure = DecodeFailed("no member of the union fits")
+        failure = DecodeFailed("no member of the union matches")
         for decoder in rest:
             try:
                 return decoder(raw)
@@ -181,11 +185,11 @@ def _union(members: tuple[Any, ...]) -> Decoder:
     return choose
 
 
-def _sequence(one: Decoder) -> Decoder:
+def _sequence(item: Decoder) -> Decoder:
     def read(raw: Any) -> Any:
         if not isinstance(raw, list):
-            raise DecodeFailed(f"a list expected, found {type(raw).__name__}")
-        return tuple(one(part) for part in raw)
+            raise DecodeFailed(f"expected a list, found {type(raw).__name__}")
+        return tuple(item(part) for part in raw)
 
     return read
 
@@ -193,7 +197,7 @@ def _sequence(one: Decoder) -> Decoder:
 def _row(columns: tuple[Decoder, ...]) -> Decoder:
     def read(raw: Any) -> Any:
         if not isinstance(raw, list) or len(raw) != len(columns):
-            raise DecodeFailed(f"a list of {len(columns)} expected")
+            raise DecodeFailed(f"expected a list of {len(columns)}")
         return tuple(column(part) for column, part in zip(columns, raw, strict=True))
 
     return read

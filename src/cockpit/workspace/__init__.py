@@ -1,2 +1,5 @@
-"""The user's files and processes: paths, change sets, patches, ignore rules, jobs. Decides nothing
-of what is allowed: it refuses only what no answer of a person could make safe."""
+"""Local files and processes of one root: paths, planned changes, patches, checkpoints, sandbox, worktrees.
+
+Start with `local`. Decides nothing about permissions: it refuses only what no approval could make safe. Must
+not import `safety`, `core` or any frontend.
+"""

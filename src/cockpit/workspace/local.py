@@ -1,13 +1,7 @@
-"""The files of a root that no rule names, as values. Beside `ignores`, which the index's process needs alone
-and at once: what a `FileEntry` stands on takes it 20 ms to import.
+"""The workspace on this machine: reads files, plans and applies changes, and runs processes under one root.
 
-Reading the files of one root on this machine. Every path goes through the resolver first, and what
-is opened is what was resolved. Writes nothing.
-
-Names that only case or Unicode form tells apart. macOS and Windows take them for one file, so a second
-one is not made beside the first. Reads folders; writes nothing.
-
-The workspace on this machine: files, processes and all-or-nothing writing under one root.
+Every path goes through the resolver first, and what is opened is what was resolved. Names that differ only in
+case or Unicode form are one file on macOS and Windows, so a second one is not created beside the first.
 """
 
 import asyncio
@@ -32,17 +26,17 @@ from cockpit.workspace.sandbox.values import SandboxSettings
 
 
 def walk_files(root: str, start: str = ".", hidden: bool = False) -> Iterator[FileEntry]:
-    """Every file and link below `start` that no rule names, sorted by path part by part.
+    """Every file and link below `start` that no ignore rule excludes, sorted by path part by part.
 
-    For worker threads: it blocks. `root` and `start` are real paths (`start` may be relative to the
-    root). `hidden` brings in names with a leading dot. A folder that cannot be read is left out.
+    Blocks: call it in a worker thread. `root` and `start` are real paths (`start` may be relative to the
+    root). `hidden` includes names with a leading dot. Folders that cannot be read are left out.
     """
     folder = os.path.normpath(os.path.join(root, start))
     yield from _walk_folder(folder, path_prefix(folder, root), rules_above(root, folder), hidden)
 
 
 def path_prefix(folder: str, root: str) -> str:
-    """What stands before the names in `folder`: relative to the root, absolute outside of it."""
+    """What precedes the names in `folder`: a path relative to the root, absolute outside of it."""
     if folder == root:
         return ""
     if folder.startswith(root.rstrip(os.sep) + os.sep):
@@ -60,7 +54,7 @@ def _walk_folder(folder: str, prefix: str, levels: RuleStack, hidden: bool) -> I
 
 
 def make_entry(entry: os.DirEntry[str], prefix: str) -> FileEntry | None:
-    """`entry` as a value, or None when it is gone meanwhile."""
+    """`entry` as a value, or None if it is gone."""
     try:
         facts = entry.stat(follow_symlinks=False)
         path = prefix + entry.name
@@ -78,7 +72,7 @@ WALK_BATCH = 512
 
 
 class LocalFiles:
-    """`Files` on the local disk. Blocking calls run in worker threads."""
+    """Implements `Files` on the local disk. Blocking calls run in worker threads."""
 
     def __init__(self, resolver: Resolver) -> None:
         self._resolver = resolver
@@ -88,7 +82,7 @@ class LocalFiles:
         return await asyncio.to_thread(safe_open.read_file, real)
 
     async def stat(self, path: str) -> FileEntry:
-        """What the real file is; `path` in the answer is relative to the root where it lies in it."""
+        """The metadata of the real file; its `path` is relative to the root if it is inside."""
         real = self._resolver.resolve(path, "read")
         facts = await asyncio.to_thread(os.stat, real, follow_symlinks=False)
         name = self._resolver.relative(real)
@@ -123,35 +117,37 @@ class LocalFiles:
 
 
 def fold_case(name: str) -> str:
-    """What two names have in common that such a file system takes for one."""
+    """The form that is equal for two names which such a file system takes for one."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 
 def refuse_case_collision(root: str, path: str, gone: Collection[str]) -> None:
-    """Raise `ChangeRefused` where making `path` (from the root, with `/`) would make a look-alike of
-    something that is there. `gone` are paths that the same change takes away."""
+    """Raise `ChangeRefused` if `path` (relative, with `/`) differs only in case from an existing one.
+
+    `gone` are paths that the same change removes.
+    """
     if os.path.isabs(path):
         return
     above = ""
     for name in path.split("/"):
         here = f"{above}{name}"
         if not os.path.lexists(os.path.join(root, here)):
-            twin = _find_case_variant(os.path.join(root, above), name)
-            if twin and f"{above}{twin}" not in gone:
+            variant = _find_case_variant(os.path.join(root, above), name)
+            if variant and f"{above}{variant}" not in gone:
                 raise ChangeRefused(
-                    f"{here} differs only in case from {above}{twin}, which is there",
-                    "on macOS and Windows they are one file; use that name, or rename it first",
+                    f"{here} differs only in case from {above}{variant}, which exists",
+                    "on macOS and Windows they are the same file; use that name, or rename it first",
                 )
             return
         above = f"{here}/"
 
 
 def refuse_case_collisions(paths: Collection[str]) -> None:
-    """Raise `ChangeRefused` where two of the paths that a change makes are one file elsewhere."""
-    seen: dict[str, str] = {}
+    """Raise `ChangeRefused` if two of the paths that a change creates are one file on other systems."""
+    by_folded: dict[str, str] = {}
     for path in paths:
-        if (other := seen.setdefault(fold_case(path), path)) != path:
-            raise ChangeRefused(f"{path} differs only in case from {other}, which this change makes too")
+        if (other := by_folded.setdefault(fold_case(path), path)) != path:
+            raise ChangeRefused(f"{path} differs only in case from {other}, which this change also creates")
 
 
 def _find_case_variant(folder: str, name: str) -> str:
@@ -159,15 +155,17 @@ def _find_case_variant(folder: str, name: str) -> str:
         names = os.listdir(folder)
     except OSError:
         return ""
-    wanted = fold_case(name)
-    return next((one for one in names if one != name and fold_case(one) == wanted), "")
+    folded = fold_case(name)
+    return next((other for other in names if other != name and fold_case(other) == folded), "")
 
 
 class LocalWorkspace:
-    """`Workspace` over a folder. `state` is where journals of writes are kept; "" keeps none, and then
-    a crash in the middle of a write is not mended. `calls` are the file calls, for fault tests.
-    `sandbox` is what settings say of holding programs in. For a worktree, `origin` is the tree it was made
-    from, which nothing here writes, and `linked` are the folders of it that links of the worktree lead to.
+    """Implements `Workspace` for a folder.
+
+    `state` is the folder for journals of writes; "" keeps none, and then a crash during a write is not
+    recovered. `calls` are the disk operations, for fault tests. For a worktree, `origin` is the tree it was
+    made from, which is never written from it, and `linked` are the folders of that tree to which links in the
+    worktree lead.
     """
 
     def __init__(
@@ -210,7 +208,7 @@ class LocalWorkspace:
         return await asyncio.to_thread(self._plan, edits, agent, call)
 
     async def apply(self, changes: ChangeSet) -> Applied:
-        """Cancelled while it writes, it takes back what it wrote."""
+        """Write a change set. If cancelled while it writes, the change is undone."""
         async with self._writing:
             writing = asyncio.ensure_future(asyncio.to_thread(self._write, changes))
             try:
@@ -222,24 +220,26 @@ class LocalWorkspace:
                 raise
 
     async def recover(self) -> tuple[RecoveredTransaction, ...]:
-        """Bring to an end what a crash left half written, of any root. Call it once at the start."""
+        """Finish or undo what a crash interrupted, in any root. Call it once at the start."""
         if not self._journals:
             return ()
         return await asyncio.to_thread(recover_transactions, self._journals, self._calls)
 
     async def close(self) -> None:
-        """End every process; nothing can be started after."""
+        """End every process; none can be started afterwards."""
         await self._processes.close()
 
     def _plan(self, edits: tuple[Edit, ...], agent: str, call: str) -> ChangeSet:
         changes = plan_changes(edits, SourceTree(self._find, self._look, self.resolver.relative), agent, call)
-        gone = {one.moved_from or one.path for one in changes.files if one.moved_from or one.after is None}
-        made: list[str] = []
+        gone = {
+            file.moved_from or file.path for file in changes.files if file.moved_from or file.after is None
+        }
+        created: list[str] = []
         for change in changes.files:
             if change.before is None or change.moved_from:
-                made.append(change.path)
+                created.append(change.path)
                 refuse_case_collision(self.resolver.root, change.path, gone)
-        refuse_case_collisions(made)
+        refuse_case_collisions(created)
         return changes
 
     def _write(self, changes: ChangeSet) -> Applied:
@@ -252,7 +252,7 @@ class LocalWorkspace:
         return Applied(changes, undo_changes(changes, modes))
 
     def _drop_empty(self, targets: tuple[WriteTarget, ...]) -> None:
-        """Folders that were made for files which are gone again go with them: an undo leaves none."""
+        """Remove folders that were made for files which are gone again: an undo leaves none behind."""
         for target in targets:
             above = os.path.dirname(target.path)
             while target.after is None and above in self._made:
@@ -269,9 +269,7 @@ class LocalWorkspace:
         lexical = os.path.normpath(self.resolver.lexical(path))
         if os.path.normcase(lexical) != os.path.normcase(real):
             name = self.resolver.relative(real)
-            raise PathRefused(
-                f"{path} is a symbolic link, or leads over one, to {name}; name that path instead"
-            )
+            raise PathRefused(f"{path} is or contains a symbolic link to {name}; use that path instead")
         return real
 
     def _targets(self, change: FileChange) -> tuple[WriteTarget, ...]:
@@ -283,20 +281,20 @@ class LocalWorkspace:
         return (gone, WriteTarget(real, "", change.after, change.mode))
 
     def _look(self, real: str) -> FileSnapshot:
-        """What stands at a real path. Raises `ChangeRefused` for what is no plain file of its own."""
+        """The file at a real path. Raises `ChangeRefused` for anything but a regular file with one name."""
         name = self.resolver.relative(real)
         try:
             facts = os.lstat(real)
         except FileNotFoundError:
             return FileSnapshot(None, NEW_MODE)
         except NotADirectoryError as error:
-            raise ChangeRefused(f"{name} cannot be written: a folder in it is a file") from error
+            raise ChangeRefused(f"{name} cannot be written: a part of the path is a file") from error
         if stat.S_ISDIR(facts.st_mode):
             raise ChangeRefused(f"{name} is a folder; name a file in it")
         if not stat.S_ISREG(facts.st_mode):
             raise ChangeRefused(f"{name} is a {safe_open.file_kind(facts.st_mode)}, not a file")
         if facts.st_nlink > 1:
-            hint = "replace it by a copy of its own first"
+            hint = "replace it by a separate copy first"
             raise ChangeRefused(f"{name} is a hard link: {facts.st_nlink} names share it", hint)
         try:
             return FileSnapshot(safe_open.read_file(real), stat.S_IMODE(facts.st_mode))
@@ -305,7 +303,7 @@ class LocalWorkspace:
 
 
 async def _wait_for_write(task: "asyncio.Future[Applied]") -> Applied | None:
-    """Wait for a write that cannot be stopped, through further cancelling; None when it failed."""
+    """Wait for a write that cannot be stopped, even when cancelled again; None if it failed."""
     while not task.done():
         try:
             await asyncio.wait({task})

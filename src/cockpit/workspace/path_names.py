@@ -1,12 +1,9 @@
-"""Names that hold secrets, and names that run code later. Pure: knows parts of a path, no disk.
+"""Pure rules about names in paths: which files hold secrets, which run code later, which paths are not valid.
 
-A name is compared as the laxest file system would: case folded, Unicode compatibility forms and
-invisible characters removed, trailing dots and spaces and an alternate stream cut. Git guards its
-own folder in the same way (git's path.c, is_ntfs_dotgit and is_hfs_dotgit).
-
-Windows paths, read by their letters alone: pure functions that any platform can test.
-
-Sources: "Naming Files, Paths, and Namespaces" and "File path formats on Windows systems" (Microsoft).
+A name is compared as the least strict file system would: case folded, Unicode compatibility forms and
+invisible characters removed, trailing dots and spaces and an alternate stream cut off. Git guards its own
+folder in the same way (path.c, is_ntfs_dotgit and is_hfs_dotgit). The Windows rules follow "Naming Files,
+Paths, and Namespaces" and "File path formats on Windows systems" (Microsoft).
 """
 
 import ntpath
@@ -58,7 +55,7 @@ SECRET_FOLDERS = word_set(
     .thunderbird .terraform.d
     """
 )
-# A + in these stands for a blank.
+# A + in these means a space.
 SECRET_TAILS = tuple(
     tuple(tail.replace("+", " ").split("/"))
     for tail in word_set(
@@ -98,7 +95,7 @@ RUN_LATER_FILES = word_set(
     crush.json opencode.json profile.ps1 microsoft.powershell_profile.ps1 microsoft.vscode_profile.ps1
     """
 )
-# Written by hand every day, and run by the next install, commit or start of a container: asked about.
+# Edited by hand every day, and run by the next install, commit or container start: the user is asked.
 INSTALLS_FOLDERS = word_set(".husky .devcontainer .yarn .githooks .circleci")
 INSTALLS_FILES = word_set(
     """
@@ -106,7 +103,7 @@ INSTALLS_FILES = word_set(
     sitecustomize.py usercustomize.py
     """
 )
-# What a settings folder of cockpit's holds that is no secret by its name.
+# Secrets in cockpit's own folders whose names alone do not say so.
 OWN_SECRETS = re.compile(r"^(keys\.json|credentials|token|secret|auth|mcp-tokens|key(ring)?$)")
 RUN_LATER_TAILS = tuple(
     tuple(tail.replace("+", " ").split("/"))
@@ -124,27 +121,27 @@ RUN_LATER_TAILS = tuple(
     """
     )
 )
-# Where cockpit keeps its own on Windows, as seen from the home folder.
+# Cockpit's own folders on Windows, relative to the home folder.
 OWN_ON_WINDOWS = (("appdata", "local", "cockpit"), ("appdata", "roaming", "cockpit"), (".config", "cockpit"))
 
 
 @lru_cache(maxsize=8192)
 def fold_name(name: str) -> str:
-    """`name` as the laxest file system reads it."""
+    """`name` as the least strict file system reads it."""
     plain = unicodedata.normalize("NFKC", name)
     visible = "".join(sign for sign in plain if not _is_ignorable(sign))
     return unicodedata.normalize("NFKC", visible.casefold()).split(":")[0].rstrip(" .")
 
 
 def _is_ignorable(sign: str) -> bool:
-    """Format characters, and what else Unicode calls default-ignorable."""
+    """Format characters, and others that Unicode calls default-ignorable."""
     if sign.isascii():
         return False
     return unicodedata.category(sign) == "Cf" or sign in IGNORABLE or "\ufe00" <= sign <= "\ufe0f"
 
 
 def secret_reason(parts: tuple[str, ...], in_home: bool = False) -> str:
-    """Why the file must not be read, or "". `in_home` says that `parts` start at the home folder."""
+    """Why the file must not be read, or "". `in_home`: `parts` start at the home folder."""
     names = tuple(map(fold_name, parts))
     if not names:
         return ""
@@ -157,7 +154,7 @@ def secret_reason(parts: tuple[str, ...], in_home: bool = False) -> str:
         return "~/.npmrc holds credentials"
     for name in names:
         if _is_secret_file(name):
-            return f"{name} is a name for secrets"
+            return f"{name} is a file name used for secrets"
     return ""
 
 
@@ -174,36 +171,37 @@ def protected_reason(parts: tuple[str, ...]) -> str:
     names = tuple(map(fold_name, parts))
     for name in names:
         if name in RUN_LATER_FOLDERS or _is_short_name(name):
-            return f"{name} steers programs that run later"
+            return f"{name} controls programs that run later"
     if names and names[-1] in RUN_LATER_FILES:
-        return f"{names[-1]} steers programs that run later"
+        return f"{names[-1]} controls programs that run later"
     if tail := _find_tail(names, RUN_LATER_BY_FIRST):
-        return f"{'/'.join(tail)} steers programs that run later"
+        return f"{'/'.join(tail)} controls programs that run later"
     return ""
 
 
 def _is_short_name(name: str) -> bool:
-    """NTFS's short (8.3) name of a protected folder: git~1 for .git, cockpi~1 for .cockpit."""
+    """Whether it is the NTFS short (8.3) name of a protected folder: git~1 for .git, cockpi~1 for
+    .cockpit."""
     head, tilde, count = name.partition("~")
     return bool(tilde) and count.isdigit() and head in SHORT_NAME_HEADS
 
 
 def install_hook_reason(parts: tuple[str, ...]) -> str:
-    """Why a person should see a write to the file first, or ""."""
+    """Why the user should see a write to the file first, or ""."""
     names = tuple(map(fold_name, parts))
-    found = next((name for name in names[:-1] if name in INSTALLS_FOLDERS), "")
+    match = next((name for name in names[:-1] if name in INSTALLS_FOLDERS), "")
     if names and names[-1] in INSTALLS_FILES:
-        found = names[-1]
-    return f"{found} says what runs at the next install, commit or start" if found else ""
+        match = names[-1]
+    return f"{match} controls what runs at the next install, commit or start" if match else ""
 
 
 def is_own_secret(parts: tuple[str, ...]) -> bool:
-    """Whether a file of cockpit's own, as seen from its folder, is one that holds keys or tokens."""
+    """Whether a file in a folder of cockpit's own holds keys or tokens."""
     return any(OWN_SECRETS.match(fold_name(part)) for part in parts)
 
 
 def is_own_secret_on_windows(from_home: tuple[str, ...]) -> bool:
-    """As `own_secret`, of parts that start at a home folder of Windows."""
+    """As `is_own_secret`, for parts that start at a Windows home folder."""
     folded_parts = tuple(map(fold_name, from_home))
     return any(
         folded_parts[: len(own)] == own and is_own_secret(from_home[len(own) :]) for own in OWN_ON_WINDOWS
@@ -212,14 +210,14 @@ def is_own_secret_on_windows(from_home: tuple[str, ...]) -> bool:
 
 def _group_by_first(tails: tuple[tuple[str, ...], ...]) -> dict[str, tuple[tuple[str, ...], ...]]:
     """The tails by the name they begin with."""
-    return {first: tuple(one for one in tails if one[0] == first) for first in {one[0] for one in tails}}
+    return {first: tuple(tail for tail in tails if tail[0] == first) for first in {tail[0] for tail in tails}}
 
 
 SECRET_BY_FIRST, RUN_LATER_BY_FIRST = _group_by_first(SECRET_TAILS), _group_by_first(RUN_LATER_TAILS)
 
 
 def _find_tail(names: tuple[str, ...], tails: dict[str, tuple[tuple[str, ...], ...]]) -> tuple[str, ...]:
-    """The tail that stands somewhere in `names`, or ()."""
+    """The tail that occurs in `names`, or ()."""
     for at, name in enumerate(names):
         for tail in tails.get(name, ()):
             if names[at : at + len(tail)] == tail:
@@ -228,24 +226,24 @@ def _find_tail(names: tuple[str, ...], tails: dict[str, tuple[tuple[str, ...], .
 
 
 def find_path_problem(path: str) -> str:
-    """Why `path` is no path that a person could check by eye, or ""."""
+    """Why `path` is not a path that a user could check by eye, or ""."""
     if not path:
         return "the path is empty; use . for the root"
     if "\0" in path:
-        return "the path holds a NUL character"
+        return "the path contains a NUL character"
     if len(path) > 4096:
         return "the path is longer than 4096 characters"
     if any(len(part.encode("utf-8", "surrogatepass")) > 255 for part in re.split(r"[/\\]", path)):
         return "a name in the path is longer than 255 bytes"
     if URL_PATTERN.match(path):
-        return "it is a URL, not a path; use a path, or a tool for the network"
+        return "it is a URL, not a path; use a path, or a network tool"
     for sign in path:
         if "\ud800" <= sign <= "\udfff" and not "\udc80" <= sign <= "\udcff":
-            return f"the path holds U+{ord(sign):04X}, which is half a character"
+            return f"the path contains U+{ord(sign):04X}, half of a surrogate pair"
         if unicodedata.category(sign) == "Cc":
-            return f"the path holds the control character U+{ord(sign):04X}"
+            return f"the path contains the control character U+{ord(sign):04X}"
         if sign in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u2028\u2029":
-            return f"the path holds U+{ord(sign):04X}, which hides what it says"
+            return f"the path contains the invisible character U+{ord(sign):04X}"
     return ""
 
 
@@ -275,7 +273,7 @@ WINDOWS_SECRETS = re.compile(
 
 
 def find_windows_path_problem(path: str) -> str:
-    """Why Windows would open something else than `path` seems to say, or ""."""
+    """Why Windows would open something other than `path` appears to name, or ""."""
     flat = path.replace("/", "\\")
     if flat.startswith(("\\\\?\\", "\\\\.\\", "\\??\\")):
         return "device paths are not opened"
@@ -283,7 +281,7 @@ def find_windows_path_problem(path: str) -> str:
         return "network (UNC) paths are not opened: they send the user's credentials to the host"
     drive, rest = ntpath.splitdrive(flat)
     if drive and not rest.startswith("\\"):
-        return f"{drive} without a \\ means the drive's current folder; write the whole path"
+        return f"{drive} without a \\ means the current folder of the drive; write the whole path"
     for part in rest.split("\\"):
         if reason := _find_part_problem(part):
             return reason
@@ -296,7 +294,7 @@ def _find_part_problem(part: str) -> str:
     if ":" in part:
         return f"{part} names an alternate data stream"
     if any(sign in '<>"|?*' for sign in part):
-        return f"{part} holds a character that Windows keeps for itself"
+        return f"{part} contains a character that Windows reserves"
     if part.endswith((" ", ".")):
         return f"{part!r} ends in a space or a dot, which Windows drops"
     if WINDOWS_DEVICES.match(part):
@@ -307,7 +305,7 @@ def _find_part_problem(part: str) -> str:
 
 
 def windows_absolute(path: str, root: str, home: str) -> str:
-    """`path` with `~`, `..` and the root worked in. Purely lexical."""
+    """`path` as an absolute path, with `~`, `..` and the root resolved lexically."""
     if path == "~" or path.startswith(("~/", "~\\")):
         path = home + path[1:]
     drive, rest = ntpath.splitdrive(path)
@@ -317,10 +315,10 @@ def windows_absolute(path: str, root: str, home: str) -> str:
 
 
 def is_within_windows(path: str, root: str) -> bool:
-    """Whether absolute `path` is `root` or lies in it, part by part, whatever the case."""
+    """Whether absolute `path` is `root` or inside it, part by part, ignoring case."""
     folder = ntpath.normcase(ntpath.normpath(root)).rstrip("\\")
-    one = ntpath.normcase(ntpath.normpath(path))
-    return one == folder or one.startswith(folder + "\\")
+    inner = ntpath.normcase(ntpath.normpath(path))
+    return inner == folder or inner.startswith(folder + "\\")
 
 
 def windows_parts(path: str) -> tuple[str, ...]:
@@ -329,7 +327,7 @@ def windows_parts(path: str) -> tuple[str, ...]:
 
 
 def is_windows_system(path: str) -> bool:
-    """Whether absolute `path` lies where the system or its programs are."""
+    """Whether absolute `path` belongs to the system or its programs."""
     names = windows_parts(path)
     return bool(names) and names[0].casefold() in WINDOWS_SYSTEM_FOLDERS
 

@@ -1,13 +1,8 @@
-"""Whether a file with several names is a secret by one of the others: a hard link is no link that can be
-seen, only two names with one inode. Looks at the usual places of secrets, and nowhere else.
+"""Resolves every path of every tool: its real path, and whether it can ever be touched.
 
-One resolver for every path of every tool. Says what a path really is and whether it can ever be
-touched; whether it may be touched now is a decider's part.
-
-`judge` has three levels: allow (inside, plain), ask (outside, or a file that installs things), deny
-(secret, protected, a device, a link that leaves the root). `resolve` raises `PathRefused` for deny only.
-
-A Windows path judged by its letters alone, on any platform: no disk is looked at.
+`judge` has three levels: allow (inside the root, ordinary), ask (outside, or a file that controls installs)
+and deny (secret, protected, a device, a link that leaves the root). `resolve` raises `PathRefused` for deny
+only. Whether a path may be touched now is for the deciders.
 """
 
 import errno
@@ -41,7 +36,8 @@ MAX_SECRET_ENTRIES = 256
 
 
 def find_secret_hard_link(facts: os.stat_result, home: str, root: str) -> str:
-    """The secret file that shares its inode with `facts`, or ""."""
+    """The secret file that shares its inode with `facts`, or "". Only the usual places of secrets are
+    searched."""
     for entry in _secret_files(home, root):
         try:
             other = entry.stat(follow_symlinks=False)
@@ -66,8 +62,8 @@ def _secret_files(home: str, root: str) -> Iterator["os.DirEntry[str]"]:
 
 def _folder_entries(folder: str) -> list["os.DirEntry[str]"]:
     try:
-        with os.scandir(folder) as found:
-            return [entry for _, entry in zip(range(MAX_SECRET_ENTRIES * 4), found, strict=False)]
+        with os.scandir(folder) as entries:
+            return [entry for _, entry in zip(range(MAX_SECRET_ENTRIES * 4), entries, strict=False)]
     except OSError:
         return []
 
@@ -94,13 +90,14 @@ SYSTEM_SECRETS = re.compile(
     r"^/(private/)?etc/(shadow-?|gshadow-?|sudoers(\.d/.*)?|master\.passwd|ssh/.*key|ssl/private/.*)$"
     r"|^/(var/)?run/secrets/|^/var/db/sudo/|^/private/var/db/dslocal/"
 )
-# Who may talk to one of these is root on the machine.
+# Access to one of these means root on the machine.
 ROOT_SOCKETS = re.compile(r"^/(var/)?run/.*(docker|containerd|podman|crio|libvirt-sock)[^/]*(\.sock)?$")
 
 
 @dataclass(frozen=True, slots=True)
 class PathVerdict:
-    """What `path` is: its real path, where it lies, and why it is refused (or asked about)."""
+    """What `path` is: its real path, whether that is inside the root, and why it is refused (or asked
+    about)."""
 
     level: PathLevel
     real: str
@@ -111,9 +108,12 @@ class PathVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Resolver:
-    """Paths as seen from one root. `root` is real; `named` is how the caller wrote it. `home` is whose
-    secrets and start-up files are meant ("": the user's); `own` are folders of cockpit's besides those
-    of `cockpit.paths`; `origin` is the tree that a worktree was made from, which is not written from it."""
+    """Resolves paths as seen from one root.
+
+    `root` is a real path; `named` is how the caller wrote it. `home` is the home folder whose secrets and
+    start-up files count ("": the user's); `own` are more folders of cockpit's own; `origin` is the tree that
+    a worktree was made from, which is never written from the worktree.
+    """
 
     root: str
     named: str = ""
@@ -135,14 +135,14 @@ class Resolver:
             return PathVerdict("deny", real, inside, reason, "device")
         if reason := self._secret(real) or (self._secret(lexical) if lexical != real else ""):
             return PathVerdict(
-                "deny", real, inside, f"{reason}; ask the person for the value you need", "secret"
+                "deny", real, inside, f"{reason}; ask the user for the value you need", "secret"
             )
-        if facts is not None and facts.st_nlink > 1 and (found := self._shared(real, facts, access)):
-            return found
+        if facts is not None and facts.st_nlink > 1 and (verdict := self._shared(real, facts, access)):
+            return verdict
         if access == "write" and (refused := self._unwritable(lexical, real, inside)):
             return refused
         if not inside:
-            return PathVerdict("ask", real, False, f"{real} lies outside of {self.root}", "outside")
+            return PathVerdict("ask", real, False, f"{real} is outside {self.root}", "outside")
         if access == "write" and (reason := path_names.install_hook_reason(_below(real, self.root))):
             return PathVerdict("ask", real, True, reason, "installs")
         return PathVerdict("allow", real, True)
@@ -156,11 +156,11 @@ class Resolver:
         return judged.real
 
     def is_inside(self, path: str) -> bool:
-        """Whether the real path lies in the root. A path that cannot be read as one does not."""
+        """Whether the real path is inside the root. An invalid path is not."""
         return not path_names.find_path_problem(path) and is_within(real_path(self.lexical(path)), self.root)
 
     def lexical(self, path: str) -> str:
-        """`path` made absolute by its letters: `~`, the root, `.`; links are not followed."""
+        """`path` made absolute (`~`, the root, `.`) without following links."""
         wide = path
         if path.startswith("~"):
             own = path == "~" or path.startswith(("~/", f"~{os.sep}"))
@@ -171,53 +171,55 @@ class Resolver:
         return joined
 
     def relative(self, real: str) -> str:
-        """How a file is called: relative to the root with `/`, or absolute when outside."""
+        """How users call a file: relative to the root with `/`, or absolute when outside."""
         if is_within(real, self.root):
             return os.path.relpath(real, self.root).replace(os.sep, "/")
         return real.replace(os.sep, "/")
 
     def house(self) -> str:
-        """The home folder that is meant."""
+        """The home folder in force."""
         return self.home or os.path.expanduser("~")
 
     def _unwritable(self, lexical: str, real: str, inside: bool) -> PathVerdict | None:
         named_inside = is_within(os.path.normpath(lexical), self.root)
         if not inside and named_inside:
-            reason = f"it is a link to {real}, outside of {self.root}"
+            reason = f"it is a link to {real}, outside {self.root}"
             return PathVerdict("deny", real, inside, reason, "link")
-        # The names above the root are the person's own choice of a place, as in ~/.claude/worktrees/x.
+        # The user chose the names above the root, as in ~/.claude/worktrees/x.
         here = [_below(real, self.root) if inside else _parts(real)]
         if named_inside:
             here.append(_below(os.path.normpath(lexical), self.root))
         for parts in here:
-            # A backslash parts names on other systems: `.git\\config` is git's own file there.
-            flat = tuple(one for part in parts for one in part.split("\\"))
+            # A backslash separates names on other systems: `.git\\config` is git's own file there.
+            flat = tuple(name for part in parts for name in part.split("\\"))
             if reason := path_names.protected_reason(flat):
-                return PathVerdict("deny", real, inside, f"{reason}; a person must change it", "protected")
+                return PathVerdict(
+                    "deny", real, inside, f"{reason}; only the user may change it", "protected"
+                )
         for folder in (*_git_folders(self.root), *self._own_folders()):
             if is_within(fold_path_case(real), fold_path_case(folder)):
-                reason = f"{folder} steers programs that run later; a person must change it"
+                reason = f"{folder} controls programs that run later; only the user may change it"
                 return PathVerdict("deny", real, inside, reason, "protected")
         if not inside and self.origin and is_within(fold_path_case(real), fold_path_case(self.origin)):
             name = os.path.relpath(real, self.origin).replace(os.sep, "/")
             reason = (
-                f"you work in a worktree, and it lies in the tree that was made from; name {name} instead"
+                f"you work in a worktree, and this path is in the tree it was made from; use {name} instead"
             )
             return PathVerdict("deny", real, inside, reason, "protected")
         if not inside and _is_system(real):
-            reason = "it belongs to the system; a person must change it"
+            reason = "it belongs to the system; only the user may change it"
             return PathVerdict("deny", real, inside, reason, "system")
         return None
 
     def _shared(self, real: str, facts: os.stat_result, access: Access) -> PathVerdict | None:
-        """A file with several names: which of them the others are is seen only for secrets."""
+        """The verdict on a file with several names: refused if another name is a secret, or for writing."""
         inside = is_within(real, self.root)
         if other := find_secret_hard_link(facts, _real_folder(self.house()), self.root):
-            reason = f"it is a hard link to {other}; ask the person for the value you need"
+            reason = f"it is a hard link to {other}; ask the user for the value you need"
             return PathVerdict("deny", real, inside, reason, "secret")
         if access == "read":
             return None
-        reason = f"it is a hard link: {facts.st_nlink} names share it; replace it by a copy of its own first"
+        reason = f"it is a hard link: {facts.st_nlink} names share it; replace it by a separate copy first"
         return PathVerdict("deny", real, inside, reason, "link")
 
     def _secret(self, path: str) -> str:
@@ -234,13 +236,16 @@ class Resolver:
         return path_names.secret_reason(_parts(path))
 
     def _own_folders(self) -> tuple[str, ...]:
-        usual = tuple(os.path.join(self.house(), one) for one in OWN_IN_HOME)
+        usual = tuple(os.path.join(self.house(), name) for name in OWN_IN_HOME)
         return tuple(map(_real_folder, (str(paths.config()), str(paths.state()), *usual, *self.own)))
 
 
 def real_path(path: str) -> str:
-    """`path` without links. One that vanishes between two looks (realpath raises then) is looked at
-    again, and in the end is taken for what its letters say: whoever opens it follows no link."""
+    """`path` without links.
+
+    A link that vanishes meanwhile (realpath raises then) is looked at again and in the end taken lexically:
+    whoever opens the path follows no link.
+    """
     for _ in range(3):
         try:
             return os.path.realpath(path)
@@ -251,8 +256,8 @@ def real_path(path: str) -> str:
 
 def is_within(path: str, folder: str) -> bool:
     """Whether absolute `path` is `folder` or below it, compared part by part."""
-    one, other = _parts(os.path.normcase(path)), _parts(os.path.normcase(folder))
-    return one[: len(other)] == other
+    inner, outer = _parts(os.path.normcase(path)), _parts(os.path.normcase(folder))
+    return inner[: len(outer)] == outer
 
 
 def fold_path_case(path: str) -> str:
@@ -261,14 +266,14 @@ def fold_path_case(path: str) -> str:
 
 
 def _stat_path(real: str) -> tuple[os.stat_result | None, str]:
-    """What stands at a real path, and why it can be nothing that is read or written."""
+    """The metadata of a real path, and why it can be neither read nor written."""
     try:
         facts = os.lstat(real)
     except (OSError, ValueError) as error:
-        circle = isinstance(error, OSError) and error.errno == errno.ELOOP
-        return None, "its links go round in a circle" if circle else ""
+        is_loop = isinstance(error, OSError) and error.errno == errno.ELOOP
+        return None, "its symbolic links form a loop" if is_loop else ""
     if stat.S_ISLNK(facts.st_mode):
-        return facts, "its links go round in a circle"
+        return facts, "its symbolic links form a loop"
     for kind, name in ((stat.S_ISFIFO, "FIFO"), (stat.S_ISSOCK, "socket"), (stat.S_ISBLK, "device")):
         if kind(facts.st_mode):
             return facts, f"it is a {name}"
@@ -280,22 +285,22 @@ def _stat_path(real: str) -> tuple[os.stat_result | None, str]:
 def _unsafe_reason(lexical: str, real: str) -> str:
     for path in (os.path.normpath(lexical), real):
         if PROCESS_FILES.match(path):
-            return "it is the memory or the state of a process"
+            return "it is the memory or state of a process"
         if is_within(path, "/dev") and not is_within(path, "/dev/shm"):
             return "it is a device"
         if ROOT_SOCKETS.match(path):
-            return "it is a socket of a program that runs as root"
+            return "it is the socket of a program that runs as root"
     return ""
 
 
 @lru_cache(maxsize=64)
 def _real_folder(path: str) -> str:
-    """The person's own folders do not move while cockpit runs."""
+    """Cached: the user's own folders do not move while cockpit runs."""
     return os.path.realpath(path)
 
 
 def _git_folders(root: str) -> tuple[str, ...]:
-    """Where git keeps what belongs to `root`, when `.git` is a file that points elsewhere."""
+    """The git folders of `root`, if `.git` is a file that points elsewhere."""
     try:
         line = file_io.read_text(os.path.join(root, ".git"), 4096)
     except OSError:
@@ -308,8 +313,8 @@ def _git_folders(root: str) -> tuple[str, ...]:
         common = os.path.realpath(os.path.join(folder, named))
     except OSError:
         common = folder
-    # A pointer at the root itself, or above it, would forbid everything: it protects nothing real.
-    return tuple(one for one in (folder, common) if not is_within(root, one))
+    # A pointer to the root itself, or above it, would forbid everything: it protects nothing real.
+    return tuple(store for store in (folder, common) if not is_within(root, store))
 
 
 def _is_system(path: str) -> bool:
@@ -335,8 +340,8 @@ def _parts(path: str) -> tuple[str, ...]:
 def judge_windows_path(
     path: str, access: Access, root: str, home: str, own: tuple[str, ...] = ()
 ) -> PathVerdict:
-    """`Resolver.judge` for a Windows path. `root` and `home` may be written either way; `own` are folders
-    of cockpit's."""
+    """`Resolver.judge` for a Windows path, lexically and on any platform. `own` are folders of cockpit's
+    own."""
     if reason := path_names.find_path_problem(path) or path_names.find_windows_path_problem(
         _below_root(path, root)
     ):
@@ -368,14 +373,14 @@ def judge_windows_path(
         if not inside and path_names.is_windows_system(whole):
             return PathVerdict("deny", whole, inside, "it belongs to the system", "system")
     if not inside:
-        return PathVerdict("ask", whole, False, "outside of the root", "outside")
+        return PathVerdict("ask", whole, False, "outside the root", "outside")
     if access == "write" and (reason := path_names.install_hook_reason(below)):
         return PathVerdict("ask", whole, True, reason, "installs")
     return PathVerdict("allow", whole, True)
 
 
 def _below_root(path: str, root: str) -> str:
-    """`path` without the root in front: the person chose that one, whatever it is called."""
+    """`path` without the root in front, which the user chose, whatever its name."""
     flat, folder = path.replace("/", "\\"), root.replace("/", "\\").rstrip("\\")
     if folder and flat.casefold().startswith(folder.casefold() + "\\"):
         return flat[len(folder) + 1 :].lstrip("\\") or "."

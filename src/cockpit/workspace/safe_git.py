@@ -1,8 +1,8 @@
-"""Running git for cockpit's own reading, so that nothing a repository configures can run a program.
+"""Runs git to read a repository, so that nothing the repository configures can run a program.
 
-Plain `git status` runs what `core.fsmonitor` names, `git diff` what `diff.external` or a textconv
-names, and each that looks at the working tree the clean filters: a repository is somebody else's text
-until a person trusts it.
+A plain `git status` runs what `core.fsmonitor` names, `git diff` runs `diff.external` and textconv programs,
+and commands that look at the working tree run the clean filters: all of it is untrusted text until the user
+trusts the folder.
 """
 
 from collections.abc import Awaitable, Callable
@@ -45,9 +45,9 @@ GIT_ENVIRONMENT = {
 }
 DIFF_COMMANDS = frozenset({"diff", "log", "show", "diff-tree", "diff-index", "diff-files", "whatchanged"})
 ATTRIBUTE_COMMANDS = frozenset({"blame", "grep", "annotate"})
-# What hashes files of the working tree, and runs their clean filters for it.
+# Commands that hash files of the working tree, and run their clean filters for it.
 COMPARE_COMMANDS = frozenset({"status", "diff", "diff-index", "diff-files", "blame", "annotate"})
-# A submodule has settings of its own: it is compared by its commit, and git does not go into it.
+# A submodule has its own settings: it is compared by its commit, and git does not enter it.
 SUBMODULE_COMMANDS = COMPARE_COMMANDS - {"blame", "annotate"}
 FILTER_QUERY = ("config", "--null", "--show-scope", "--includes", "--get-regexp", r"^filter\.")
 TRUSTED_SCOPES = frozenset({"system", "global"})
@@ -56,8 +56,8 @@ RunGit = Callable[[tuple[str, ...]], Awaitable[ProcessResult]]
 
 
 def safe_git_argv(root: str, *arguments: str, off: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """The argv of `git ARGUMENTS` in `root` without hooks, helpers, pagers or diff programs; `off` is
-    what `filters_off` found."""
+    """The argv of `git ARGUMENTS` in `root` without hooks, helpers, pagers or diff programs; `off` comes from
+    `filter_options`."""
     command, rest = arguments[0], arguments[1:]
     extra: tuple[str, ...] = ()
     if command in DIFF_COMMANDS:
@@ -70,29 +70,29 @@ def safe_git_argv(root: str, *arguments: str, off: tuple[str, ...] = ()) -> tupl
 
 
 async def filter_options(run: RunGit, root: str, command: str) -> tuple[str, ...]:
-    """The options that switch off the filters which the repository itself configures; the person's own
-    (Git LFS, say) stay. Raises `CockpitError` for a filter that git cannot be told to leave out."""
+    """The options that switch off the filters which the repository itself configures; the user's own (such as
+    Git LFS) stay. Raises `CockpitError` for a filter that git cannot be told to leave out."""
     if command not in COMPARE_COMMANDS:
         return ()
-    # Without a filter it ends with 1; outside of a repository only the person's own are found.
+    # Exits with 1 if there is no filter; outside a repository only the user's own are listed.
     fields = (await run(safe_git_argv(root, *FILTER_QUERY))).output.split("\0")
-    found: set[str] = set()
+    names: set[str] = set()
     for scope, setting in zip(fields[::2], fields[1::2], strict=False):
         if scope not in TRUSTED_SCOPES:
-            found.add(setting.split("\n", 1)[0].removeprefix("filter.").rpartition(".")[0])
-    if strange := next((name for name in found if "=" in name), None):
+            names.add(setting.split("\n", 1)[0].removeprefix("filter.").rpartition(".")[0])
+    if unusable := next((name for name in names if "=" in name), None):
         raise CockpitError(
-            f"the repository names a filter {strange!r} that git cannot be told to leave out",
-            "look at .git/config and remove it",
+            f"the repository configures a filter {unusable!r} that git cannot switch off",
+            "remove it from .git/config",
         )
     switched = ("clean=", "smudge=", "process=", "required=false")
     return tuple(
-        part for name in sorted(found) for one in switched for part in ("-c", f"filter.{name}.{one}")
+        part for name in sorted(names) for setting in switched for part in ("-c", f"filter.{name}.{setting}")
     )
 
 
 async def run_git(processes: Processes, root: str, *arguments: str, seconds: float = 30.0) -> ProcessResult:
-    """`git ARGUMENTS` as a reader. Raises `ProcessFailed` where there is no git."""
+    """Run `git ARGUMENTS` to read. Raises `ProcessFailed` if git is not installed."""
 
     async def run(argv: tuple[str, ...]) -> ProcessResult:
         return await processes.run(argv, seconds=seconds, environment=GIT_ENVIRONMENT)

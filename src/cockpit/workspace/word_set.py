@@ -1,6 +1,6 @@
-"""Lists of names, written as people read them: words with spaces between."""
+"""Writes sets of names as plain text: words separated by spaces."""
 
 
 def word_set(text: str) -> frozenset[str]:
-    """The words of `text`."""
+    """The set of the words in `text`."""
     return frozenset(text.split())

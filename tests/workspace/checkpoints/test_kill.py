@@ -17,8 +17,8 @@ from cockpit.workspace.checkpoints.store import CheckpointStore
 CHILD = """
 import os, signal, sys, time
 from pathlib import Path
-from cockpit.workspace.checkpoints.store import Shadow
-from cockpit.workspace.checkpoints.records import Call
+from cockpit.workspace.checkpoints.store import CheckpointStore
+from cockpit.workspace.checkpoints.records import CheckpointCall
 root, store, at = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
 passed = 0
 def hook(event, arguments):
@@ -27,11 +27,18 @@ def hook(event, arguments):
         passed += 1
         if passed == at:
             os.kill(os.getpid(), signal.SIGKILL)
-shadow = Shadow(str(root), store)
+shadow = CheckpointStore(str(root), store)
 sys.addaudithook(hook)
+# Each statement of the database is a point, too.
+connect = shadow.objects._open
+def traced():
+    connection = connect()
+    connection.set_trace_callback(lambda statement: hook("open", ()))
+    return connection
+shadow.objects._open = traced
 for number in range(6):
     paths = ("a",) if number % 2 else None
-    shadow.begin(Call("s1", "t", "main", f"c{number}", "x", time.time()), paths)
+    shadow.begin(CheckpointCall("s1", "t", "main", f"c{number}", "x", time.time()), paths)
     (root / "a").write_text(f"content {number}")
     if paths is None:
         (root / f"f{number}").write_text("new")

@@ -251,7 +251,11 @@ async def test_g8_what_came_below_the_root_and_steers_programs_is_said(box: Box)
         assert box.is_labelled(ended, "build")
         return
     last = ended.output.strip().splitlines()[-1]
-    assert last.startswith("[came while it ran") and "new/.vscode" in last and r"'od\nd/.git'" in last, ended
+    assert (
+        last.startswith("[new files that control other programs")
+        and "new/.vscode" in last
+        and r"'od\nd/.git'" in last
+    ), ended
     assert "came" not in (await box.run("echo > plain2")).output
 
 

@@ -79,7 +79,7 @@ async def test_g8_the_code_of_a_command_with_hosts_is_its_own(box: Box) -> None:
 
 async def test_a_pattern_is_no_host(box: Box) -> None:
     for odd in ("*.example.org", "exa mple", "", "http://example.org", "a\0b"):
-        with pytest.raises(CockpitError, match="no exact name"):
+        with pytest.raises(CockpitError, match="not an exact host name"):
             await fetch(box, (odd,), "pass")
 
 

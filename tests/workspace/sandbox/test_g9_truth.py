@@ -38,7 +38,7 @@ def put(folder: Path, script: str) -> str:
 @pytest.mark.parametrize(
     ("script", "said"),
     [
-        ("exit 1", "does not answer"),
+        ("exit 1", "does not respond"),
         ('case "$1" in --help) echo --disable-userns;; *) echo broken >&2; exit 1;; esac', "broken"),
         # It runs the command in nothing at all: the number of its process gives it away.
         ('while [ "$1" != -- ]; do [ "$1" = --help ] && exit 0; shift; done; shift; exec "$@"', "code 0"),

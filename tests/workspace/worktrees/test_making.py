@@ -67,7 +67,7 @@ async def test_it_shows_what_the_person_sees(repo: Repo, processes: LocalProcess
     assert Path(tree.path, "picture.bin").read_bytes() == bytes(range(256))
     assert not Path(tree.path, "gone.txt").exists()
     assert repo.state() == before
-    assert any("4 files" in note for note in tree.notes)
+    assert any("4 uncommitted files" in note for note in tree.notes)
 
 
 async def test_a_change_of_the_last_moment_is_carried(repo: Repo, processes: LocalProcesses) -> None:
@@ -119,7 +119,7 @@ async def test_from_a_commit_that_is_named(repo: Repo, processes: LocalProcesses
     tree = await made(processes, repo.folder, ref=first)
     assert repo.head(tree.path) == first
     assert Path(tree.path, "app.py").read_text() == "one\ntwo\nthree\n"
-    with pytest.raises(CockpitError, match="no commit called"):
+    with pytest.raises(CockpitError, match="unknown commit"):
         await made(processes, repo.folder, ref="--upload-pack=x")
 
 
@@ -193,7 +193,7 @@ async def test_an_unfinished_merge_is_said(repo: Repo, processes: LocalProcesses
     repo.commit("ours")
     subprocess.run(("git", "merge", "other"), cwd=repo.folder, check=False, capture_output=True)
     before = repo.state()
-    with pytest.raises(CockpitError, match="merge is under way"):
+    with pytest.raises(CockpitError, match="merge is in progress"):
         await made(processes, repo.folder)
     assert repo.state() == before
     assert list((repo.folder / ".cockpit" / "worktrees").iterdir()) == []
@@ -208,7 +208,7 @@ async def test_a_link_in_the_place_of_the_folder_leads_nowhere(
     elsewhere.mkdir()
     (repo.folder / part).parent.mkdir(exist_ok=True)
     (repo.folder / part).symlink_to(elsewhere)
-    with pytest.raises(CockpitError, match="is no folder"):
+    with pytest.raises(CockpitError, match="is not a folder"):
         await made(processes, repo.folder)
     assert list(elsewhere.iterdir()) == []
 

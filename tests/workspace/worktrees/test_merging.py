@@ -145,7 +145,7 @@ async def test_a_tree_with_changes_is_not_merged_into(repo: Repo, processes: Loc
     await worked(processes, repo, {"src/new.py": "x\n"})
     repo.write("app.py", "mine\n")
     before = repo.state()
-    with pytest.raises(CockpitError, match=r"not committed \(app\.py\)"):
+    with pytest.raises(CockpitError, match=r"uncommitted changes \(app\.py\)"):
         await merged(processes, repo, "fix")
     assert repo.state() == before
 
@@ -186,7 +186,7 @@ async def test_merging_twice_brings_nothing(repo: Repo, processes: LocalProcesse
     repo.commit("the draft")
     await merged(processes, repo, "fix")
     head = repo.head()
-    with pytest.raises(CockpitError, match="holds nothing"):
+    with pytest.raises(CockpitError, match="has no changes"):
         await merged(processes, repo, "fix")
     assert repo.head() == head
 
@@ -216,7 +216,7 @@ async def test_a_detached_head_is_no_target(repo: Repo, processes: LocalProcesse
     repo.git("switch", "--quiet", "--detach")
     with pytest.raises(CockpitError, match="HEAD is detached"):
         await merged(processes, repo, "fix")
-    with pytest.raises(CockpitError, match="no branch"):
+    with pytest.raises(CockpitError, match=r"unknown branch|no branch"):
         await merged(processes, repo, "nowhere", "main")
 
 
@@ -281,7 +281,7 @@ async def test_pruning_takes_what_is_merged_and_nothing_else(repo: Repo, process
     assert {name for name, one in done.items() if one.gone} == {"merged", "empty"}
     assert "not merged" in done["unmerged"].reason
     assert "not committed" in done["open"].reason
-    assert "an agent works in it" in done["used"].reason
+    assert "an agent is working in it" in done["used"].reason
     assert trees(repo) == ["open", "unmerged", "used"]
     assert repo.branches() == {"main", "cockpit/open-1", "cockpit/unmerged-1", "cockpit/used-1"}
 
@@ -315,12 +315,12 @@ async def test_a_persons_own_worktrees_and_branches_are_nobodys(
 KILLED = """
 import asyncio, sys
 from cockpit.workspace.processes.local_processes import LocalProcesses
-from cockpit.workspace.worktrees import merging
-from cockpit.workspace.worktrees.git_client import opened
+from cockpit.workspace.worktrees.branch_merge import try_merge
+from cockpit.workspace.worktrees.git_client import open_repository
 
 async def main():
-    git, seen = await opened(LocalProcesses(sys.argv[1]), sys.argv[1])
-    async with merging.tried(git, seen, "fix") as (merge, scratch):
+    git, seen = await open_repository(LocalProcesses(sys.argv[1]), sys.argv[1])
+    async with try_merge(git, seen, "fix") as (merge, scratch):
         print(scratch, flush=True)
         await asyncio.Event().wait()
 

@@ -111,7 +111,7 @@ def test_on_windows_the_links_are_junctions() -> None:
 def test_the_tree_a_worktree_was_made_from_is_not_written_from_it() -> None:
     resolver = Resolver("/r/.cockpit/worktrees/x", origin="/r")
     assert resolver.judge("/r/src/a.py", "write").level == "deny"
-    assert "name src/a.py instead" in resolver.judge("/r/src/a.py", "write").reason
+    assert "use src/a.py instead" in resolver.judge("/r/src/a.py", "write").reason
     assert resolver.judge("/r/src/a.py", "read").level == "ask"
     assert resolver.judge("src/a.py", "write").level == "allow"
     assert resolver.judge("/r/.cockpit/worktrees/x/src/a.py", "write").level == "allow"

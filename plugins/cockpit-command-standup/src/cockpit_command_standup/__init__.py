@@ -22,7 +22,7 @@ Not committed yet:
 
 async def git(context: Context, *arguments: str) -> str:
     try:
-        ended = await context.workspace.processes.run((*GIT, *arguments), seconds=10, apart=True)
+        ended = await context.workspace.processes.run((*GIT, *arguments), seconds=10, separate_errors=True)
     except OSError:
         return ""
     return ended.output.strip() if ended.code == 0 else ""

@@ -21,7 +21,7 @@ GIT = ("git", "-c", "core.fsmonitor=false", "--no-pager")
 async def git(context: Context, *arguments: str) -> str:
     """What git prints, empty where it cannot: no repository, no such commit, no git."""
     try:
-        ended = await context.workspace.processes.run((*GIT, *arguments), seconds=5, apart=True)
+        ended = await context.workspace.processes.run((*GIT, *arguments), seconds=5, separate_errors=True)
     except OSError:
         return ""
     return ended.output if ended.code == 0 else ""

@@ -1,9 +1,7 @@
-"""What a checkpoint says: files as they were and as they are, call by call. Touches no disk.
+"""Records of what each call changed: the values, their log on disk, and how long they are kept.
 
-The records of a session's calls: JSON lines, appended, one file a session. And the marks of calls
-that are on their way, so that a crash in the middle can be told.
-
-How long checkpoints are kept, and how much: old sessions go first. Deletes only in its own folder.
+Each session has one file of appended JSON lines. A mark file exists while a call runs, so that a crash in the
+middle is noticed. Old sessions are deleted first.
 """
 
 import json
@@ -21,7 +19,7 @@ MissingReason = Literal["", "large", "total", "secret", "unreadable"]
 MISSING_REASONS: dict[MissingReason, str] = {
     "": "",
     "large": "it is too large to keep",
-    "total": "the folder holds more than is kept in all",
+    "total": "the folder is over the total size limit of checkpoints",
     "secret": "it holds secrets, which are not copied",
     "unreadable": "it could not be read",
 }
@@ -29,8 +27,11 @@ MISSING_REASONS: dict[MissingReason, str] = {
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """A file or a symbolic link at one moment: its whole st_mode, its size, and the id of its bytes (of
-    a link: where it leads). `id` is empty when the bytes were not kept; `why` says the reason."""
+    """A file or symbolic link at one moment: its whole st_mode, its size and the id of its content (of a
+    link: its target).
+
+    `id` is empty if the content was not stored; `why` gives the reason.
+    """
 
     mode: int
     size: int
@@ -40,7 +41,7 @@ class StoredFile:
 
 @dataclass(frozen=True, slots=True)
 class FileDelta:
-    """One path (relative, with `/`) before and after; None for nothing there."""
+    """One path (relative, with `/`) before and after; None where there was no file."""
 
     path: str
     before: StoredFile | None
@@ -49,7 +50,7 @@ class FileDelta:
 
 @dataclass(frozen=True, slots=True)
 class TreeDelta:
-    """What is different between two looks; `made` and `gone` are folders."""
+    """The difference between two scans. `made` and `gone` are folders."""
 
     files: tuple[FileDelta, ...] = ()
     made: tuple[str, ...] = ()
@@ -61,7 +62,7 @@ class TreeDelta:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointCall:
-    """Whose work a record is. `turn` is the id of the prompt's op; `started` epoch seconds."""
+    """Whose work a record is. `turn` is the id of the prompt's op; `started` is in epoch seconds."""
 
     session: str
     turn: str
@@ -73,9 +74,10 @@ class CheckpointCall:
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
-    """One finished call, or a rewind (then `call.call` is the rewind's id and `undoes` may name another).
+    """A finished call, or a rewind (then `call.call` is the id of the rewind and `undoes` may name another
+    one).
 
-    `sure` is False where others may have written in the same time: after a crash in the middle.
+    `sure` is False if others may have written at the same time, as after a crash in the middle.
     """
 
     kind: Literal["call", "rewind"]
@@ -87,30 +89,29 @@ class CallRecord:
     undoes: str = ""
 
 
-def join_deltas(one: TreeDelta, other: TreeDelta) -> TreeDelta:
-    """`one`, then `other`, as a single step. What ended as it began is left out."""
-    files = {file.path: file for file in one.files}
-    for file in other.files:
+def join_deltas(first: TreeDelta, second: TreeDelta) -> TreeDelta:
+    """`first` followed by `second` as a single change. Files that end as they began are left out."""
+    files = {file.path: file for file in first.files}
+    for file in second.files:
         known = files.get(file.path)
         files[file.path] = replace(file, before=known.before) if known else file
-    made = (set(one.made) - set(other.gone)) | (set(other.made) - set(one.gone))
-    gone = (set(one.gone) - set(other.made)) | (set(other.gone) - set(one.made))
-    kept = tuple(file for _, file in sorted(files.items()) if not is_same_file(file.before, file.after))
-    return TreeDelta(kept, tuple(sorted(made)), tuple(sorted(gone)))
+    made = (set(first.made) - set(second.gone)) | (set(second.made) - set(first.gone))
+    gone = (set(first.gone) - set(second.made)) | (set(second.gone) - set(first.made))
+    changed = tuple(file for _, file in sorted(files.items()) if not is_same_file(file.before, file.after))
+    return TreeDelta(changed, tuple(sorted(made)), tuple(sorted(gone)))
 
 
-def is_same_file(one: StoredFile | None, other: StoredFile | None) -> bool:
-    """Whether nothing a person could see is different. Bytes that were not kept are never the same
-    as others, for nobody can tell."""
-    if one is None or other is None:
-        return one is other
-    if not one.id or not other.id:
-        return one == other
-    return (one.mode, one.id) == (other.mode, other.id)
+def is_same_file(first: StoredFile | None, second: StoredFile | None) -> bool:
+    """Whether no visible difference exists. Contents that were not stored are never equal to others."""
+    if first is None or second is None:
+        return first is second
+    if not first.id or not second.id:
+        return first == second
+    return (first.mode, first.id) == (second.mode, second.id)
 
 
 def exclude_paths(delta: TreeDelta, paths: frozenset[str]) -> TreeDelta:
-    """`delta` without what another call has reported as its own."""
+    """`delta` without the files that another call has reported as its own."""
     return replace(delta, files=tuple(file for file in delta.files if file.path not in paths))
 
 
@@ -118,7 +119,7 @@ BeforeFiles: TypeAlias = dict[str, StoredFile | None]
 
 
 class CallLog:
-    """The records below `folder`. `running` are the names of the marks that are this process' own."""
+    """The records below `folder`. `running` holds the names of the marks of this process."""
 
     def __init__(self, folder: Path) -> None:
         self._calls = folder / "calls"
@@ -130,7 +131,7 @@ class CallLog:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
 
     def add(self, record: CallRecord) -> None:
-        """Append; a torn line that a crash left is ended first. Raises OSError."""
+        """Append a record. A line that a crash cut off is ended first. Raises OSError."""
         path = self._file(record.call.session)
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
         try:
@@ -144,7 +145,7 @@ class CallLog:
             os.close(file)
 
     def of(self, session: str) -> tuple[CallRecord, ...]:
-        """A session's records in the order they were written; what cannot be read is skipped."""
+        """The records of a session in the order they were written; unreadable lines are skipped."""
         try:
             lines = self._file(session).read_bytes().split(b"\n")
         except FileNotFoundError:
@@ -152,7 +153,7 @@ class CallLog:
         return tuple(record for line in lines if (record := _decode_record(line)) is not None)
 
     def sessions(self) -> Iterator[tuple[str, float]]:
-        """Each session there are records of, and when the last was written (epoch seconds)."""
+        """Each session that has records, with the time of its last one (epoch seconds)."""
         for path in self._calls.glob("*.jsonl"):
             yield path.stem, path.stat().st_mtime
 
@@ -160,7 +161,7 @@ class CallLog:
         self._file(session).unlink(missing_ok=True)
 
     def begin(self, call: CheckpointCall, before: BeforeFiles | None = None) -> "CallMark":
-        """Mark that `call` is about to change something: the paths of `before`, or (None) anything."""
+        """Mark that `call` is about to change the paths of `before`, or (None) any path."""
         path = self._open / f"{_safe_name(call.session)}-{_safe_name(call.call)}.json"
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
         try_lock(file)
@@ -170,7 +171,7 @@ class CallLog:
         return CallMark(call, before, str(path), file)
 
     def unfinished(self) -> Iterator["CallMark"]:
-        """The calls that a crash cut off, each taken by this process."""
+        """The calls that a crash interrupted. Each is now locked by this process."""
         for path in sorted(self._open.glob("*.json")):
             try:
                 file = os.open(path, os.O_RDWR)
@@ -191,7 +192,7 @@ class CallLog:
             yield opened
 
     def is_crashed(self) -> bool:
-        """Whether there is a mark of a call that this process does not run."""
+        """Whether there is a mark that does not belong to this process."""
         return any(path.name not in self.running for path in self._open.glob("*.json"))
 
     def _file(self, session: str) -> Path:
@@ -200,7 +201,7 @@ class CallLog:
 
 @dataclass(frozen=True, slots=True)
 class CallMark:
-    """The mark of a call on its way, locked by who runs it."""
+    """The mark of a running call, locked by the process that runs it."""
 
     call: CheckpointCall
     before: BeforeFiles | None
@@ -208,8 +209,8 @@ class CallMark:
     file: int
 
     def end(self) -> None:
-        """The call is on record, or changed nothing."""
-        # Windows deletes no open file.
+        """Remove the mark: the call is on record, or changed nothing."""
+        # Windows cannot delete an open file.
         os.close(self.file)
         Path(self.path).unlink(missing_ok=True)
 
@@ -264,7 +265,7 @@ IS_ALONE_WITHOUT_LOCKS = False
 
 
 class StoreLock:
-    """That this process keeps checkpoints here: a lock shared with others, held while it lives."""
+    """A lock shared by all processes that write checkpoints here, held while they live."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / "present.lock"
@@ -276,8 +277,7 @@ class StoreLock:
             self._lock("shared")
 
     def is_alone(self) -> bool:
-        """Take the lock for this process alone; `share` gives it back. Without such locks (Windows)
-        nobody can tell, and the answer is no."""
+        """Take the lock exclusively; `share` gives it back. Always False without such locks (Windows)."""
         return self._file is not None and self._lock("alone")
 
     def share(self) -> None:
@@ -293,7 +293,7 @@ class StoreLock:
             import fcntl
         except ImportError:
             return IS_ALONE_WITHOUT_LOCKS
-        # Whoever tidies is soon done; for being alone nobody waits.
+        # Pruning is quick, so sharing waits for it; the exclusive lock is never waited for.
         kind = fcntl.LOCK_SH if how == "shared" else fcntl.LOCK_EX | fcntl.LOCK_NB
         try:
             fcntl.flock(self._file or 0, kind)
@@ -305,9 +305,11 @@ class StoreLock:
 def prune_store(
     folder: Path, ledger: CallLog, objects: BlobStore, presence: StoreLock, named: set[str]
 ) -> int:
-    """Drop the records of old sessions, then the oldest while all is too much, then every object that
-    no record and no known file (`named`) names. How many objects went; 0 when it was done lately or
-    somebody else is here."""
+    """Delete the records of old sessions, then the oldest while the store is too large, then every blob that
+    neither a record nor a file of the index (`named`) names.
+
+    Returns how many blobs were deleted; 0 if it was done lately or another process uses the store.
+    """
     stamp, now = folder / "tidied", time.time()
     if stamp.exists() and now - stamp.stat().st_mtime < PRUNE_INTERVAL:
         return 0

@@ -1,8 +1,9 @@
-"""The way back: what each path was before the given calls, what it is now, and whose that is. Pure but
-for `now`, which looks. A path that a person changed since an agent's last write is theirs.
+"""Rewinds files: plans what each path was before the given calls and whose change it is, then writes that to
+disk.
 
-Going back on disk: regular files in one transaction of the workspace, then links and folders, which
-it does not know. Each is looked at again before it is touched; what is not as planned stays.
+A path that the user changed since the last write of an agent is the user's. Regular files go back in one
+transaction; links and folders, which transactions do not cover, before and after it. Each is checked again
+before it is touched: what is not as planned stays.
 """
 
 import asyncio
@@ -33,7 +34,7 @@ Owner = Literal["agent", "person"]
 
 @dataclass(frozen=True, slots=True)
 class RewindStep:
-    """One path on the way back: what it is now, what it would be. `reason` says why it cannot be."""
+    """One path of a rewind: what it is now and what it would be. `reason` says why it cannot be rewound."""
 
     path: str
     now: StoredFile | None
@@ -44,7 +45,7 @@ class RewindStep:
 
 @dataclass(frozen=True, slots=True)
 class RewindPlan:
-    """Everything on the way back: the steps by path, folders to remove and to make, outermost first."""
+    """Everything a rewind would do: steps by path, and the folders to remove and to make, outermost first."""
 
     steps: tuple[RewindStep, ...] = ()
     remove: tuple[str, ...] = ()
@@ -60,7 +61,7 @@ class RewindPlan:
 
 @dataclass(slots=True)
 class PathHistory:
-    """One path through the calls. `broken`: somebody else wrote it between two of them."""
+    """One path through the calls. `broken`: something else wrote it between two of them."""
 
     first: StoredFile | None
     last: StoredFile | None
@@ -77,7 +78,8 @@ class PathHistories:
 
 
 def plan_rewind(records: Iterable[CallRecord], now: Callable[[str], StoredFile | None]) -> RewindPlan:
-    """The way to before `records`, of which each is one call (or one rewind) of the same root."""
+    """Plan the way back to before `records`, each of which is a call (or a rewind) in the same root. `now`
+    reads a path."""
     threads = PathHistories()
     for record in sorted(records, key=lambda one: one.call.started):
         for file in record.delta.files:
@@ -96,10 +98,10 @@ def plan_rewind(records: Iterable[CallRecord], now: Callable[[str], StoredFile |
     )
 
 
-def rewound_files(way: RewindPlan, done: Iterable[str]) -> tuple[FileDelta, ...]:
-    """What going back changed, for those paths that were."""
+def rewound_files(plan: RewindPlan, done: Iterable[str]) -> tuple[FileDelta, ...]:
+    """What a rewind changed, for the paths that were rewound."""
     went = set(done)
-    return tuple(FileDelta(step.path, step.now, step.then) for step in way.steps if step.path in went)
+    return tuple(FileDelta(step.path, step.now, step.then) for step in plan.steps if step.path in went)
 
 
 def _extend_history(threads: dict[str, PathHistory], file: FileDelta, record: CallRecord) -> None:
@@ -107,7 +109,7 @@ def _extend_history(threads: dict[str, PathHistory], file: FileDelta, record: Ca
     if known is None:
         threads[file.path] = PathHistory(file.before, file.after, record.ended, sure=record.sure)
         return
-    # Two calls at the same time see each other's writes: a difference between them proves nothing.
+    # Two calls that overlap see each other's writes: a difference between them proves nothing.
     apart = record.call.started >= known.ended
     known.broken = known.broken or (apart and not is_same_file(known.last, file.before))
     known.sure = known.sure and record.sure
@@ -122,7 +124,7 @@ def _make_step(path: str, thread: PathHistory, now: StoredFile | None) -> Rewind
     if thread.first is not None and not thread.first.id:
         reason = MISSING_REASONS[thread.first.why]
     elif now is not None and not now.id:
-        # Nobody could take this step back.
+        # This step could not be undone.
         reason = MISSING_REASONS[now.why]
     theirs = thread.broken or not thread.sure or not is_same_file(now, thread.last)
     return RewindStep(path, now, thread.first, "person" if theirs else "agent", reason)
@@ -133,8 +135,8 @@ SkippedPaths: TypeAlias = list[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class RestoreResult:
-    """`changes` are the regular files that are back, `links` the links; `left` could not be, and why.
-    `removed` and `made` are folders."""
+    """`changes` are the regular files that were restored, `links` the links; `left` are the paths that could
+    not be, with the reason. `removed` and `made` are folders."""
 
     changes: tuple[FileChange, ...]
     links: tuple[str, ...]
@@ -150,8 +152,8 @@ class RestoreResult:
 def changes_for_steps(
     steps: Iterable[RewindStep], root: str, objects: BlobStore
 ) -> tuple[list[FileChange], SkippedPaths]:
-    """The steps between regular files as changes, and those that cannot be made, with the reason. Reads
-    the tree as it is now; blocks."""
+    """The steps between regular files as changes, and the paths that cannot be changed, with the reason.
+    Reads the tree as it is now; blocks."""
     changes: list[FileChange] = []
     left: SkippedPaths = []
     for step in steps:
@@ -170,10 +172,10 @@ def changes_for_steps(
 
 
 async def restore_files(
-    workspace: Workspace, objects: BlobStore, way: RewindPlan, steps: tuple[RewindStep, ...]
+    workspace: Workspace, objects: BlobStore, plan: RewindPlan, steps: tuple[RewindStep, ...]
 ) -> RestoreResult:
-    """Take `steps` of `way`. The regular files go all or nothing; raises `ChangeRefused` for them when
-    somebody wrote one meanwhile, and then nothing was touched."""
+    """Take `steps` of `plan`. The regular files are written all or nothing: raises `ChangeRefused` if one of
+    them changed meanwhile, and then nothing was touched."""
     root, left = workspace.root, SkippedPaths()
     links = tuple(
         one
@@ -193,10 +195,10 @@ async def restore_files(
     except CockpitError:
         await asyncio.to_thread(_put_links, root, [(one.path, one.now) for one in cleared], objects, [])
         raise
-    removed = await asyncio.to_thread(_remove_folders, root, way.remove)
+    removed = await asyncio.to_thread(_remove_folders, root, plan.remove)
     if second:
         await workspace.apply(ChangeSet(tuple(second), "rewind"))
-    made = await asyncio.to_thread(_make_folders, root, way.make)
+    made = await asyncio.to_thread(_make_folders, root, plan.make)
     stuck = {path for path, _ in left}
     wanted = [(one.path, one.then) for one in links if one.path not in stuck]
     put = await asyncio.to_thread(_put_links, root, wanted, objects, left)
@@ -209,13 +211,13 @@ async def restore_files(
 def _writable_steps(
     workspace: Workspace, steps: Iterable[RewindStep], left: SkippedPaths
 ) -> list[RewindStep]:
-    """The steps on paths that may be written; the others are `left` with the reason."""
+    """The steps on paths that may be written; the others are added to `left` with the reason."""
     kept: list[RewindStep] = []
     for step in steps:
         lexical = os.path.normpath(os.path.join(workspace.root, step.path))
         try:
             if os.path.normcase(workspace.resolve(lexical, "write")) != os.path.normcase(lexical):
-                raise PathRefused("it leads over a symbolic link now")
+                raise PathRefused("its path now goes through a symbolic link")
         except PathRefused as error:
             left.append((step.path, error.message))
             continue
@@ -228,12 +230,12 @@ def _read_current(path: str, now: StoredFile | None, root: str) -> bytes | None:
         return None
     content = read_content(os.path.join(root, path), now.mode)
     if blob_id(content) != now.id:
-        raise ChangeRefused("it has changed since it was looked at")
+        raise ChangeRefused("it changed after the rewind was planned")
     return content
 
 
 def _as_regular_file(kept: StoredFile | None) -> StoredFile | None:
-    """A regular file; a link stands for none."""
+    """The file if it is a regular one; a link counts as none."""
     return None if kept is None or stat.S_ISLNK(kept.mode) else kept
 
 
@@ -242,8 +244,8 @@ def _error_text(error: Exception) -> str:
 
 
 def _split_changes(root: str, changes: list[FileChange]) -> tuple[list[FileChange], list[FileChange]]:
-    """All in one transaction, unless a file is to stand where a folder is, or the other way round: then
-    what goes is one, and what comes another."""
+    """One transaction for all, or two (deletions first) if a file replaces a folder or the other way
+    round."""
     deleted = {change.path for change in changes if change.after is None}
     written = [change.path for change in changes if change.after is not None]
     blocked = any(
@@ -264,7 +266,7 @@ def _parent_folders(path: str) -> list[str]:
 
 
 def _clear_links(root: str, links: tuple[RewindStep, ...], left: SkippedPaths) -> list[RewindStep]:
-    """Remove the links that are to go, each only when it still leads where it did."""
+    """Remove the links that are to go, each only if its target is still as recorded."""
     calls, folders = DiskOperations(), OpenFolders(DiskOperations())
     cleared: list[RewindStep] = []
     try:
@@ -275,7 +277,7 @@ def _clear_links(root: str, links: tuple[RewindStep, ...], left: SkippedPaths) -
                 _refuse_protected(step.path)
                 folder, name = folders.spot(os.path.join(root, step.path))
                 if blob_id(os.fsencode(os.readlink(name, dir_fd=folder))) != step.now.id:
-                    raise ChangeRefused("it has changed since it was looked at")
+                    raise ChangeRefused("it changed after the rewind was planned")
                 calls.unlink(name, folder)
                 cleared.append(step)
             except (OSError, CockpitError) as error:
@@ -288,7 +290,7 @@ def _clear_links(root: str, links: tuple[RewindStep, ...], left: SkippedPaths) -
 def _put_links(
     root: str, wanted: Iterable[tuple[str, StoredFile | None]], objects: BlobStore, left: SkippedPaths
 ) -> list[str]:
-    """Make the links among `wanted`; what stands in the way stays."""
+    """Make the links among `wanted`; whatever exists at their paths stays."""
     folders = OpenFolders(DiskOperations())
     put: list[str] = []
     try:
@@ -312,11 +314,11 @@ def _put_links(
 
 def _refuse_protected(path: str) -> None:
     if reason := path_names.protected_reason(tuple(path.split("/"))):
-        raise PathRefused(f"{reason}; a person must change it")
+        raise PathRefused(f"{reason}; only the user may change it")
 
 
 def _remove_folders(root: str, wanted: tuple[str, ...]) -> tuple[str, ...]:
-    """The folders that the calls made, where nothing is left in them."""
+    """Remove the folders that the calls made, if they are empty."""
     removed: list[str] = []
     folders = OpenFolders(DiskOperations())
     try:

@@ -1,13 +1,9 @@
-"""What is known of a root's files: facts that show a change without reading, and the ids of their bytes.
+"""Scans a root for changes since the last scan, and keeps an index of its files for the next one.
 
-What is known of a root, on disk: so that a next session need not read every file anew, and so that
-after a crash one can still say what the call in the middle changed. One process at a time writes it.
-
-Looking a root over: what is different from what was known. Follows no link, reads only what changed.
-
-A folder whose time of change is the same is not listed again; a file whose facts are the same is not
-read again (git's untracked cache and index do the same). A time that lies within `YOUNG` of the look
-proves nothing: such a file is read again, such a folder listed again.
+Follows no symlink and reads only what changed: a folder with the same modification time is not listed again,
+a file with the same metadata is not read again (as git's index and untracked cache do). A time within
+`RECENT_NS` of the scan proves nothing, so such files and folders are looked at again. The index on disk saves
+the next session from reading every file, and shows after a crash what the interrupted call changed.
 """
 
 import json
@@ -36,8 +32,8 @@ from cockpit.workspace.files.safe_open import read_file
 
 
 class IndexedFile(NamedTuple):
-    """A file as it was looked at. `mtime` and `ctime` are ns; `young`: it was written so shortly before
-    that a later write might not show in them."""
+    """A file as it was scanned. `mtime` and `ctime` are in ns; `young`: a later write might not show in
+    them."""
 
     mode: int
     size: int
@@ -55,8 +51,8 @@ class IndexedFile(NamedTuple):
 
 @dataclass(slots=True)
 class IndexedFolder:
-    """A folder, its listing as of `mtime` (-1: to be listed again), and the rules in force in it. `above`
-    are those that reach into it."""
+    """A folder, its listing as of `mtime` (-1: list it again) and the ignore rules in force in it. `above`
+    are the rules that reach into it."""
 
     mtime: int = -1
     listed: bool = False
@@ -79,14 +75,14 @@ class IndexedFolder:
             yield from folder.walk_folders(f"{path}{name}/")
 
     def at(self, parts: list[str]) -> "IndexedFolder":
-        """The folder below, made where it is not known."""
+        """The folder below, created where it is not known."""
         here = self
         for name in parts:
             here = here.folders.setdefault(name, IndexedFolder())
         return here
 
     def find(self, path: str) -> IndexedFile | None:
-        """What is known of the file at `path`."""
+        """The file known at `path`, if any."""
         *above, name = path.split("/")
         here = self
         for one in above:
@@ -96,7 +92,7 @@ class IndexedFolder:
         return here.files.get(name)
 
     def put(self, path: str, file: IndexedFile | None) -> None:
-        """Take a file (or its absence) as known."""
+        """Record the file at `path`, or its absence."""
         *above, name = path.split("/")
         if file is not None:
             self.at(above).files[name] = file
@@ -110,26 +106,26 @@ class IndexedFolder:
 
 
 def is_trackable(mode: int) -> bool:
-    """Whether it is something a checkpoint knows: a regular file or a link."""
+    """Whether checkpoints cover this kind of file: regular files and symlinks."""
     return stat.S_ISREG(mode) or stat.S_ISLNK(mode)
 
 
 IndexedFacts: TypeAlias = tuple[int, int, int, int, int, str, MissingReason, bool]
 MAX_APPENDED_LINES = 20_000
-"""Lines after which the file is written whole again."""
+"""Appended lines after which the whole file is written again."""
 
 
 class StoredIndex:
-    """The file `known.jsonl` in `folder`; `take` it first."""
+    """The index on disk (`index.jsonl`). Only the process that holds its lock (`take`) writes it."""
 
     def __init__(self, folder: Path) -> None:
-        self._path = folder / "known.jsonl"
-        self._lock_path = folder / "known.lock"
+        self._path = folder / "index.jsonl"
+        self._lock_path = folder / "index.lock"
         self._lock: int | None = None
         self._added = 0
 
     def take(self) -> bool:
-        """Whether this process may write; another one keeps what it knows in memory."""
+        """Whether this process may write the index; any other keeps its own in memory."""
         if self._lock is None:
             file = os.open(self._lock_path, os.O_RDWR | os.O_CREAT, 0o600)
             if not try_lock(file):
@@ -139,7 +135,7 @@ class StoredIndex:
         return True
 
     def load(self) -> IndexedFolder | None:
-        """What was known, or None. A torn end is what a crash left: the lines before it hold."""
+        """The stored index, or None. A line that a crash cut off ends it: the lines before it count."""
         tree = IndexedFolder()
         try:
             with self._path.open("rb") as file:
@@ -154,7 +150,7 @@ class StoredIndex:
         return tree
 
     def write(self, tree: IndexedFolder) -> None:
-        """All of it, anew."""
+        """Write the whole index."""
         if self._lock is None:
             return
         temp = self._path.with_suffix(".new")
@@ -165,7 +161,7 @@ class StoredIndex:
         self._added = 0
 
     def add(self, tree: IndexedFolder, changed: Iterable[tuple[str, IndexedFile | None]]) -> None:
-        """These are different now."""
+        """Append the files that changed."""
         lines = [_encode_line([name, *one] if one is not None else [name, None]) for name, one in changed]
         if self._lock is None or not lines:
             return
@@ -177,7 +173,7 @@ class StoredIndex:
             file.write(b"".join(lines))
 
     def ids(self) -> set[str]:
-        """The ids that are named on disk."""
+        """The content ids that the index on disk names."""
         tree = self.load()
         return {file.id for _, file in tree.walk()} if tree is not None else set()
 
@@ -207,13 +203,14 @@ def _open_private(path: str, flags: int) -> int:
 
 RECENT_NS = 100_000_000
 COARSE_RECENT_NS = 2_100_000_000
-"""Nanoseconds: a clock tick of a kernel with room, and the two seconds of file systems like FAT."""
+"""Nanoseconds: more than a clock tick of the kernel, and the two-second resolution of file systems like
+FAT."""
 TEMPORARY_PREFIX = ".cockpit-"
 
 
 @dataclass(frozen=True, slots=True)
 class CheckpointLimits:
-    """What is kept: bytes of one file, bytes of all, and how many files a root may have at all."""
+    """What is stored: bytes of one file, bytes in total, and how many files a root may have."""
 
     file: int = 16 * 1024 * 1024
     total: int = 1024 * 1024 * 1024
@@ -221,16 +218,16 @@ class CheckpointLimits:
 
 
 class TooManyFiles(Exception):
-    """The root holds more files than are looked over."""
+    """The root has more files than are scanned."""
 
 
 class ScanStopped(Exception):
-    """Somebody wants the look to end."""
+    """The scan was asked to stop."""
 
 
 @dataclass(slots=True)
 class RootScan:
-    """One look over `root`, changing `tree` as it goes. `stop` is asked at each folder."""
+    """One scan of `root`, which updates `tree`. It ends early once `stop` is not empty."""
 
     root: str
     tree: IndexedFolder
@@ -244,16 +241,17 @@ class RootScan:
     gone: list[str] = field(default_factory=list)
     began: int = field(default_factory=time.time_ns)
 
-    def run(self, kept: int) -> TreeDelta:
-        """What is different. `kept` are the bytes kept so far. Raises `TooMany`, `Stopped`, OSError."""
-        self.total = kept
+    def run(self, stored: int) -> TreeDelta:
+        """What changed. `stored` are the bytes stored so far. Raises `TooManyFiles`, `ScanStopped` and
+        OSError."""
+        self.total = stored
         above, known = rules_above(self.root, self.root), self.tree.above
         is_same = [one.rules.runs for one in above] == [one.rules.runs for one in known]
         self._folder(self.root, "", self.tree, known if is_same else above, False)
         return TreeDelta(tuple(self.found), tuple(self.made), tuple(self.gone))
 
     def _folder(self, path: str, name: str, known: IndexedFolder, above: RuleStack, quiet: bool) -> None:
-        """`quiet`: the folder was ignored until now, so that what is in it may be old."""
+        """Scan one folder. `quiet`: it was ignored until now, so that files in it may be old."""
         if self.stop:
             raise ScanStopped
         facts = os.lstat(path)
@@ -284,7 +282,7 @@ class RootScan:
             self._below(entry.path, name, one, known, hidden)
 
     def _different(self, path: str, known: IndexedFolder) -> list[str]:
-        """The files of a folder whose facts are not what they were. Most of a look is spent here."""
+        """The files of a folder whose metadata changed. Most of the time of a scan is spent here."""
         begin, lstat, found = path + os.sep, os.lstat, list[str]()
         for one, file in known.files.items():
             try:
@@ -297,7 +295,7 @@ class RootScan:
         return found
 
     def _leave(self, path: str, name: str, known: IndexedFolder, listed: dict[str, bool]) -> None:
-        """Forget what is listed no more; what is ignored from now on is still there, and not lost."""
+        """Forget what is no longer listed. What is ignored from now on still exists and counts as no loss."""
         for gone in [one for one in known.files if listed.get(one) is not False]:
             is_there = gone not in listed and os.path.lexists(os.path.join(path, gone))
             self._lost(name + gone, known.files.pop(gone), is_there)
@@ -339,7 +337,7 @@ class RootScan:
             self.found.append(FileDelta(folder + one, before.kept if before else None, after.kept))
 
     def _limit(self, held: int) -> CheckpointLimits:
-        """What is left of the total for one more file."""
+        """The limits for one more file, given what is left of the total."""
         left = self.limits.total - self.total + held
         return CheckpointLimits(self.limits.file, left, self.limits.files)
 
@@ -357,7 +355,7 @@ class RootScan:
 
 
 def _has_same_rules(path: str, known: IndexedFolder, above: RuleStack) -> bool:
-    """Whether the ignore files that reach here are what they were."""
+    """Whether the ignore files that apply here are unchanged."""
     return (
         known.listed
         and known.above == above
@@ -372,7 +370,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 def index_file(
     path: str, name: str, facts: os.stat_result, objects: BlobStore | None, limits: CheckpointLimits, now: int
 ) -> IndexedFile:
-    """The file at `path` as it is, its bytes kept in `objects` (with None only named)."""
+    """Index the file at `path`; its content is stored in `objects`, or only hashed where that is None."""
     mode, size, mtime, ctime, ino = _stat_facts(facts)
     why: MissingReason = ""
     id = ""
@@ -393,8 +391,11 @@ def index_file(
 
 
 def is_secret_path(path: str) -> bool:
-    """Whether the name says that secrets are in it. Ten thousand plain names must not cost a second:
-    where no folder on the way is special, the file's own name decides."""
+    """Whether the name of a file says that it holds secrets.
+
+    Ten thousand plain names must not cost a second: if no folder on the way is special, the name of the file
+    decides.
+    """
     folder, _, name = path.rpartition("/")
     if (kind := _folder_kind(folder)) == "plain":
         return _is_secret_name(name)
@@ -417,7 +418,7 @@ def _folder_kind(folder: str) -> Literal["plain", "special", "secret"]:
 
 
 def read_content(path: str, mode: int) -> bytes:
-    """The bytes of a file, or of a link where it leads. Raises OSError, `PathRefused`."""
+    """The bytes of a file, or the target of a link. Raises OSError and `PathRefused`."""
     if stat.S_ISLNK(mode):
         return os.fsencode(os.readlink(path))
     return read_file(path)

@@ -1,9 +1,7 @@
-"""How many lines a delta adds and removes. Reads the store; remembers what it counted.
+"""The checkpoints of one root: a scan before and after each call that can write, and what each call changed.
 
-The checkpoints of one root: a look before and after each call that can write, and what each changed.
-
-What is different between two calls is not an agent's, so nobody's record holds it. Every method blocks:
-call it in a thread. Writes nothing into the root.
+Changes between two calls are the user's and belong to no record. Every method blocks: call it in a thread.
+Writes nothing into the root.
 """
 
 import contextlib
@@ -48,7 +46,7 @@ MAX_COUNTED_BYTES = 400_000
 
 @dataclass(slots=True)
 class LineCounter:
-    """Lines of the store `objects`."""
+    """Counts added and removed lines of stored changes and remembers the results."""
 
     objects: BlobStore
     _known: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
@@ -79,7 +77,7 @@ class LineCounter:
 
 @dataclass(slots=True)
 class PendingCall:
-    """A call on its way. `before` are the paths it says it will write; None: it may write anything."""
+    """A running call. `before` are the paths it says it will write; None: it may write any path."""
 
     mark: CallMark
     before: BeforeFiles | None
@@ -88,7 +86,8 @@ class PendingCall:
 
 
 class CheckpointStore:
-    """The checkpoints of `root`, kept in `folder`. `problem` says why only edits are kept, or ""."""
+    """The checkpoints of `root`, stored in `folder`. `problem` says why only edits get checkpoints, or is
+    empty."""
 
     def __init__(self, root: str, folder: Path, limits: CheckpointLimits | None = None) -> None:
         self.root = root
@@ -108,13 +107,16 @@ class CheckpointStore:
         self._prepared = False
 
     def warm(self) -> None:
-        """Look the root over for the first time, so that the first call need not wait for it."""
+        """Make the first scan, so that the first call need not wait for it."""
         with self._lock, contextlib.suppress(ScanStopped):
             self._ready()
 
     def begin(self, call: CheckpointCall, paths: tuple[str, ...] | None, jobs: bool = False) -> str:
-        """`call` is about to run, and to write `paths` (None: anything). `jobs`: programs of earlier
-        calls still run, so that what is new now may be theirs. What is in the way of a checkpoint, or ""."""
+        """`call` is about to write `paths` (None: any path). `jobs`: programs of earlier calls still run, so
+        that new changes may be theirs.
+
+        Returns why no checkpoint is possible, or an empty string.
+        """
         with self._lock:
             try:
                 self._prepare()
@@ -126,7 +128,7 @@ class CheckpointStore:
                     self._between(call, self._scan(), jobs)
                     self._pending[call.call] = PendingCall(self.ledger.begin(call), None)
             except ScanStopped:
-                return "the session ends"
+                return "the session is closing"
             except TooManyFiles:
                 self.problem = _too_many_message(self._limits)
             except OSError as error:
@@ -134,7 +136,7 @@ class CheckpointStore:
             return self.problem
 
     def finish(self, call: str) -> CallRecord | None:
-        """`call` has ended: what it changed, on record; None for nothing. Raises `CockpitError`."""
+        """`call` has ended: record what it changed. None if it changed nothing. Raises `CockpitError`."""
         with self._lock:
             pending = self._pending.get(call)
             if pending is None:
@@ -153,14 +155,14 @@ class CheckpointStore:
             except ScanStopped:
                 return None
             except (OSError, TooManyFiles) as error:
-                text = f"what {pending.mark.call.title} changed is on no checkpoint: {error}"
-                raise CockpitError(text, "rewind cannot take it back; git may") from error
+                text = f"no checkpoint of what {pending.mark.call.title} changed: {error}"
+                raise CockpitError(text, "rewind cannot undo it; git may") from error
             finally:
                 del self._pending[call]
                 pending.mark.end()
 
     def rewound(self, record: CallRecord) -> None:
-        """Keep a rewind, which is itself a step that can be taken back; what it wrote is known now."""
+        """Record a rewind, which can itself be undone, and take what it wrote as known."""
         with self._lock:
             self._prepare()
             self.ledger.add(record)
@@ -179,20 +181,22 @@ class CheckpointStore:
             return self.ledger.of(session)
 
     def now(self, path: str) -> StoredFile | None:
-        """The file at `path` as it is; its bytes are not kept by this."""
+        """The file at `path` as it is now; its content is not stored."""
         file = _index_path(self.root, path, None, self._limits)
         return file.kept if file is not None else None
 
     def left_out(self) -> tuple[tuple[str, StoredFile], ...]:
-        """The files whose bytes are not kept, and why."""
+        """The files whose content is not stored, with the reason."""
         with self._lock:
             if self._tree is None:
                 return ()
             return tuple((name, one.kept) for name, one in sorted(self._tree.walk()) if not one.id)
 
     def tidy(self) -> int:
-        """Drop what is old or too much, at most once a day, and only where nobody else keeps anything
-        here. How many objects went."""
+        """Prune old and excess checkpoints, at most once a day and only if no other process uses the store.
+
+        Returns how many blobs were deleted.
+        """
         with self._lock:
             if not self._prepared or self._pending:
                 return 0
@@ -201,7 +205,7 @@ class CheckpointStore:
             return records.prune_store(self._folder, self.ledger, self.objects, self._presence, named)
 
     def close(self) -> None:
-        """End a look that goes on, and let others write what is known."""
+        """Stop a running scan, write the index and release the locks."""
         self._stop.append(True)
         with self._lock:
             if self._tree is not None:
@@ -213,6 +217,7 @@ class CheckpointStore:
             self._pending.clear()
             self._remembered.close()
             self._presence.close()
+            self.objects.close()
 
     def _prepare(self) -> None:
         if not self._prepared:
@@ -222,7 +227,7 @@ class CheckpointStore:
             self._prepared = True
 
     def _ready(self) -> None:
-        """The tree is known, and what a crash cut off is on record."""
+        """Make the first scan, and record what a crash interrupted."""
         self._prepare()
         if self._tree is not None or self.problem:
             return
@@ -243,20 +248,21 @@ class CheckpointStore:
         self._remembered.write(self._tree)
 
     def _recover(self, mark: CallMark, look: TreeDelta) -> None:
-        """What a call changed that a crash cut off, as far as it can be told: others may have written too."""
+        """Record what an interrupted call changed, as far as can be told: others may have written too."""
         delta = look if mark.before is None else self._written(PendingCall(mark, mark.before))
         if delta:
             self.ledger.add(CallRecord("call", mark.call, time.time(), delta, sure=mark.before is not None))
         mark.end()
 
     def _between(self, call: CheckpointCall, delta: TreeDelta, jobs: bool) -> None:
-        """What is new before a call is a person's, unless a job may have done it: nobody can tell then."""
+        """Changes before a call are the user's, unless a background job may have made them: then nobody can
+        tell."""
         if delta and jobs and not any(one.before is None for one in self._pending.values()):
             job = replace(call, call=f"{call.call}-jobs", title="background jobs")
             self.ledger.add(CallRecord("call", job, call.started, delta, sure=False))
 
     def _scan(self) -> TreeDelta:
-        """What is different since the last look belongs to every call that may have written it."""
+        """Scan; what changed belongs to every running call that may have written it."""
         assert self._tree is not None
         delta = self._look_over()
         own = {path for one in self._pending.values() if one.before is not None for path in one.before}
@@ -303,7 +309,7 @@ class CheckpointStore:
         return TreeDelta(tuple(files), made)
 
     def _observe(self, path: str) -> StoredFile | None:
-        """Take the file at `path` as known, so that the next look finds nothing new in it."""
+        """Take the file at `path` as known, so that the next scan finds nothing new in it."""
         file = _index_path(self.root, path, self.objects, self._limits)
         if self._tree is not None and not os.path.isabs(path):
             self._tree.put(path, file)
@@ -318,7 +324,7 @@ class CheckpointStore:
 def _index_path(
     root: str, path: str, objects: BlobStore | None, limits: CheckpointLimits
 ) -> IndexedFile | None:
-    """The file at `path` as it is; its bytes are kept in `objects`, where there are some."""
+    """The file at `path` as it is now; its content is stored in `objects`, if given."""
     real = _absolute_path(root, path)
     try:
         facts = os.lstat(real)
@@ -344,4 +350,4 @@ def _parent_folders(path: str) -> list[str]:
 
 
 def _too_many_message(limits: CheckpointLimits) -> str:
-    return f"the folder holds more than {limits.files:,} files: only edits are kept, no shell commands"
+    return f"the folder has more than {limits.files:,} files: checkpoints cover edits, but not shell commands"

@@ -1,9 +1,7 @@
-"""Hunks between two byte texts, and a text rebuilt from some of them. Lines end at \n and nowhere else,
-so that CR, form feeds and U+2028 stay what they are. Knows no files.
+"""Plans changes: what a sequence of edits would do to a tree, as a change set with hunks. Writes nothing.
 
-Planning: what edits, in order, would make of a tree. Works on a virtual tree; writes nothing.
-
-A plan that holds reads each file once, and its `FileChange`s say what it read.
+Also the hunks between two texts, and a text rebuilt from some of them. Lines end at \\n and nowhere else, so
+that CR, form feeds and U+2028 are preserved.
 """
 
 import hashlib
@@ -19,20 +17,20 @@ from cockpit.protocol.content import Diff, Hunk
 
 CONTEXT_LINES = 3
 NO_NEWLINE_MARK = "\\ No newline at end of file"
-# Beyond this many line pairs the middle is shown as replaced: difflib's time grows with their product.
+# Beyond this many pairs of lines the middle counts as replaced: difflib's time grows with their product.
 MAX_LINE_PAIRS = 40_000_000
 ChangedRange = tuple[int, int, int, int]
 
 
 def split_lines(content: bytes) -> list[bytes]:
-    """The lines with their \\n; the last may lack it."""
+    """The lines with their \\n; the last one may lack it."""
     lines = content.split(b"\n")
     last = lines.pop()
     return [line + b"\n" for line in lines] + ([last] if last else [])
 
 
 def is_binary(content: bytes) -> bool:
-    """Whether the bytes are no text a person could review: a NUL, as git decides."""
+    """Whether the content is not text: it contains a NUL, as git decides."""
     return b"\0" in content[:8000]
 
 
@@ -109,11 +107,11 @@ def apply_hunks(
     before: bytes,
     after: bytes,
     all_hunks: tuple[Hunk, ...],
-    kept: Collection[str],
+    accepted: Collection[str],
     written: Mapping[str, bytes] | None = None,
 ) -> bytes:
-    """`before` with only the hunks whose ids are in `kept`, those in `written` with these bytes instead of
-    their new lines. All of them give exactly `after`, none exactly `before`."""
+    """`before` with only the hunks whose ids are in `accepted`; those in `written` with these bytes in place
+    of their new lines. All hunks give exactly `after`, none exactly `before`."""
     old, new = split_lines(before), split_lines(after)
     instead = written or {}
     out: list[bytes] = []
@@ -123,8 +121,8 @@ def apply_hunks(
         new_start = hunk.new_start - 1 if hunk.new_lines else hunk.new_start
         out += old[at:start]
         at = start + hunk.old_lines
-        taken = new[new_start : new_start + hunk.new_lines] if hunk.id in kept else old[start:at]
-        out += [instead[hunk.id]] if hunk.id in instead and hunk.id in kept else taken
+        lines = new[new_start : new_start + hunk.new_lines] if hunk.id in accepted else old[start:at]
+        out += [instead[hunk.id]] if hunk.id in instead and hunk.id in accepted else lines
     return b"".join(out + old[at:])
 
 
@@ -135,7 +133,7 @@ def count_lines(all_hunks: tuple[Hunk, ...]) -> tuple[int, int]:
 
 
 def format_unified_diff(diff: Diff) -> str:
-    """The diff as `git apply` reads it, without the header's hashes."""
+    """The diff as `git apply` reads it, without the hashes of the header."""
     out = [f"--- a/{diff.moved_from or diff.path}", f"+++ b/{diff.path}"]
     for hunk in diff.hunks:
         out.append(f"@@ -{hunk.old_start},{hunk.old_lines} +{hunk.new_start},{hunk.new_lines} @@")
@@ -148,7 +146,7 @@ NEW_MODE = 0o644
 
 @dataclass(frozen=True, slots=True)
 class FileSnapshot:
-    """A file as it is: its bytes (None: there is none) and its permission bits."""
+    """A file as it is: its content (None: no file) and its permission bits."""
 
     content: bytes | None
     mode: int = NEW_MODE
@@ -156,10 +154,10 @@ class FileSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class SourceTree:
-    """The tree a plan starts from, by three functions.
+    """The tree that a plan starts from, as three functions.
 
-    `find(path)` is the real path a path means and raises where it must not be written; `look(real)`
-    is what is there; `name(real)` is how people call it.
+    `find(path)` is the real path of `path` and raises where it must not be written; `look(real)` reads a
+    file; `name(real)` is how users call it.
     """
 
     find: Callable[[str], str]
@@ -169,7 +167,7 @@ class SourceTree:
 
 @dataclass(frozen=True, slots=True)
 class VirtualFile:
-    """A file of the virtual tree. `origin` is the real path its bytes came from, or ""."""
+    """A file of the virtual tree. `origin` is the real path its content came from, or ""."""
 
     content: bytes | None
     mode: int
@@ -177,12 +175,12 @@ class VirtualFile:
 
 
 def digest(content: bytes | None) -> str:
-    """The sha256 of the bytes in hex, "" for no file."""
+    """The sha256 of the content in hex, "" for no file."""
     return "" if content is None else hashlib.sha256(content).hexdigest()
 
 
 class VirtualTree:
-    """The virtual tree while edits are put on it."""
+    """The tree as it would be after the edits made so far."""
 
     def __init__(self, tree: SourceTree) -> None:
         self._tree = tree
@@ -190,7 +188,7 @@ class VirtualTree:
         self._now: dict[str, VirtualFile] = {}
 
     def put(self, edit: Edit) -> None:
-        """Raises `ChangeRefused` where the edit does not fit what is there."""
+        """Make an edit. Raises `ChangeRefused` if it does not fit the tree."""
         match edit:
             case WriteFile():
                 self._write(edit)
@@ -204,7 +202,7 @@ class VirtualTree:
     def _write(self, edit: WriteFile) -> None:
         real, node = self._at(edit.path)
         if edit.before == "" and node.content is not None:
-            raise ChangeRefused(f"{edit.path} exists already; edit it, or name another file")
+            raise ChangeRefused(f"{edit.path} exists already; edit it, or choose another path")
         self._check_seen(edit.path, edit.before, node)
         self._refuse_file_as_folder(edit.path, real)
         mode = node.mode if edit.mode is None else edit.mode & 0o777
@@ -214,7 +212,7 @@ class VirtualTree:
     def _delete(self, edit: DeleteFile) -> None:
         real, node = self._at(edit.path)
         if node.content is None:
-            raise ChangeRefused(f"{edit.path} does not exist; nothing to delete")
+            raise ChangeRefused(f"{edit.path} does not exist, so it cannot be deleted")
         self._check_seen(edit.path, edit.before, node)
         self._now[real] = VirtualFile(None, node.mode, "")
 
@@ -222,9 +220,9 @@ class VirtualTree:
         source, node = self._at(edit.path)
         target, there = self._at(edit.to)
         if node.content is None:
-            raise ChangeRefused(f"{edit.path} does not exist; nothing to move")
+            raise ChangeRefused(f"{edit.path} does not exist, so it cannot be moved")
         if there.content is not None and not edit.replace and source != target:
-            raise ChangeRefused(f"{edit.to} exists already; delete it first, or name another file")
+            raise ChangeRefused(f"{edit.to} exists already; delete it first, or choose another path")
         self._refuse_file_as_folder(edit.to, target)
         content = node.content if edit.content is None else edit.content
         mode = node.mode if edit.mode is None else edit.mode & 0o777
@@ -252,10 +250,10 @@ class VirtualTree:
             above = os.path.dirname(above)
         for other, node in self._now.items():
             if node.content is not None and other.startswith(real + os.sep):
-                raise ChangeRefused(f"{path} cannot be a file: {self._tree.name(other)} lies in it")
+                raise ChangeRefused(f"{path} cannot be a file: {self._tree.name(other)} is in it")
 
     def finished(self, agent: str, call: str) -> ChangeSet:
-        """What is different now, by path. What ended as it began is left out."""
+        """What is different, by path. What ended as it began is left out."""
         moved = {node.origin for real, node in self._now.items() if self._is_move(real, node)}
         files: list[FileChange] = []
         for real, node in sorted(self._now.items()):
@@ -271,7 +269,7 @@ class VirtualTree:
         return ChangeSet(tuple(files), agent, call)
 
     def _is_move(self, real: str, node: VirtualFile) -> bool:
-        """Bytes that came from a file which is gone, to a place where there was none."""
+        """Whether the content came from a file that is gone, to a path that had none."""
         if node.content is None or node.origin in ("", real):
             return False
         return self._before[real].content is None and self._now[node.origin].content is None
@@ -287,7 +285,7 @@ def _has_same_mode(before: FileSnapshot, node: VirtualFile) -> bool:
 def make_file_change(
     path: str, before: bytes | None, after: bytes | None, mode: int, moved_from: str = ""
 ) -> FileChange:
-    """One file's change with its hunks. Binary contents have none."""
+    """The change of one file with its hunks. Binary content has none."""
     binary = is_binary(before or b"") or is_binary(after or b"")
     made = () if binary else diff_hunks(before or b"", after or b"", path)
     return FileChange(path, before, after, digest(before), made, mode, moved_from, binary)

@@ -1,13 +1,8 @@
-"""Two names of one folder swapped in one step, so that what somebody put there a moment ago is in our
-hands and not gone: renameat2(2) with RENAME_EXCHANGE on Linux, renameatx_np(2) with RENAME_SWAP on macOS.
+"""The file-system operations of a transaction. Nothing else in `workspace` writes files of the user.
 
-The file calls of the operating system that a transaction makes, each one method. Nothing else of
-this room writes. `before` is called with the call's name ahead of each: tests fail or stop there.
-
-`COCKPIT_FAULT=disk.NAME:N` kills this process ahead of the N-th (from 1) call NAME, `disk.any:N` ahead of
-the N-th of any, as `core/fault` does at its points.
-
-Small steps on disk that a transaction and its recovery share.
+Each operation is one method of `DiskOperations`, which calls `before` with its name first: tests fail or stop
+there. `COCKPIT_FAULT=disk.NAME:N` kills this process before the N-th (from 1) operation NAME, `disk.any:N`
+before the N-th of any kind. The functions below are the steps that a transaction and its recovery share.
 """
 
 import ctypes
@@ -24,7 +19,8 @@ from cockpit.plugin.context import ChangeRefused
 from cockpit.workspace.files import safe_open
 from cockpit.workspace.files.safe_open import FILE_FLAGS, file_kind
 
-EXCHANGE_FLAG = 2  # the flag has this value on both
+# RENAME_EXCHANGE of Linux's renameat2(2), RENAME_SWAP of macOS' renameatx_np(2).
+EXCHANGE_FLAG = 2
 EXCHANGE_UNSUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.EPERM)
 SwapFunction = Callable[[int, bytes, int, bytes, int], int]
 
@@ -44,7 +40,8 @@ def _load_swap_function() -> SwapFunction | None:
 
 
 def exchange_names(name: str, other: str, folder: int) -> bool:
-    """Swap them; False where the platform or the file system cannot. Raises OSError."""
+    """Swap two names of one folder in one step, so that a file saved a moment ago is not lost. False where
+    the platform or the file system cannot. Raises OSError."""
     function = _load_swap_function()
     if function is None:
         return False
@@ -61,7 +58,7 @@ _operation_count = 0
 
 
 def _stop_at_fault_point(name: str) -> None:
-    """Lets every call through, but for the one that a test has named."""
+    """Let every operation through except the one that a test has named."""
     if _wanted.startswith("disk."):
         _count_operation(name)
 
@@ -77,8 +74,8 @@ def _count_operation(name: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class DiskOperations:
-    """`relative` opens folders link by link and works relative to them; without it (Windows) paths are
-    used as they are. A `folder` argument is an open folder or None."""
+    """`relative` opens folders without following links and works relative to them; without it (Windows) paths
+    are used as they are. A `folder` argument is an open folder or None."""
 
     before: Callable[[str], None] = _stop_at_fault_point
     relative: bool = safe_open.HAS_DIR_FD
@@ -165,16 +162,14 @@ CREATE_FLAGS = (
 
 
 def stale_file_error(path: str) -> ChangeRefused:
-    return ChangeRefused(f"{path} has changed since the edit was planned; read it again, nothing was written")
+    return ChangeRefused(f"{path} has changed since the edit was planned; nothing was written, read it again")
 
 
 def read_regular_file(
     name: str, folder: int | None, calls: DiskOperations, path: str
 ) -> tuple[bytes | None, os.stat_result | None]:
-    """Bytes and facts of a regular file, (None, None) where there is nothing.
-
-    Raises `ChangeRefused` for anything else that stands there.
-    """
+    """Content and metadata of a regular file, (None, None) if there is none. Raises `ChangeRefused` for
+    anything else."""
     try:
         file = calls.open(name, FILE_FLAGS, folder)
     except FileNotFoundError:
@@ -204,7 +199,7 @@ def create_file(
     mode: int,
     owner: os.stat_result | None,
 ) -> None:
-    """A new file with its bytes on disk. Raises FileExistsError; what it made it takes away on failure."""
+    """Create a file and sync it. Raises FileExistsError; after a failure the file is removed again."""
     file = calls.open(name, CREATE_FLAGS, folder)
     try:
         calls.write(file, content)
@@ -220,7 +215,7 @@ def create_file(
 
 
 def _copy_owner(file: int, owner: os.stat_result, calls: DiskOperations) -> None:
-    """Root editing somebody's file must not take it away from them."""
+    """When root edits a file of another user, the owner stays."""
     ours = os.fstat(file)
     if (ours.st_uid, ours.st_gid) == (owner.st_uid, owner.st_gid):
         return
@@ -231,7 +226,7 @@ def _copy_owner(file: int, owner: os.stat_result, calls: DiskOperations) -> None
 
 
 def sync_folder(folder: int | None, calls: DiskOperations) -> None:
-    """Make renames in an open folder last through a power cut, where the platform can."""
+    """Make renames in an open folder survive a power cut, where the platform can."""
     if folder is None:
         return
     try:
@@ -245,10 +240,8 @@ def sync_folder(folder: int | None, calls: DiskOperations) -> None:
 
 
 def retry_once(act: Callable[[], None]) -> bool:
-    """Do what must be done on the way back: twice if need be. False when it could not be done.
-
-    Whatever is left lies in the journal, and the next start tries again.
-    """
+    """Run a step of a rollback, twice if need be; False if it failed. What is left is in the journal, and the
+    next start tries again."""
     for _ in range(2):
         try:
             act()
@@ -261,25 +254,25 @@ def retry_once(act: Callable[[], None]) -> bool:
 
 
 class OpenFolders:
-    """Folders held open by path while a transaction lasts, so that each is walked to once."""
+    """Folders kept open by path during a transaction, so that each is opened once."""
 
     def __init__(self, calls: DiskOperations) -> None:
         self._calls = calls
         self._open: dict[str, int | None] = {}
 
     def at(self, path: str) -> int | None:
-        """Raises `PathRefused` where a link is on the way."""
+        """Raises `PathRefused` if a link is on the way."""
         if path not in self._open:
             self._open[path] = self._calls.folder(path)
         return self._open[path]
 
     def spot(self, path: str) -> tuple[int | None, str]:
-        """The open folder of `path`, and the file's name as seen from it."""
+        """The open folder of `path`, and the name of the file relative to it."""
         folder = self.at(os.path.dirname(path))
         return folder, path if folder is None else os.path.basename(path)
 
     def make(self, path: str) -> bool:
-        """Make one folder; False when it is there already."""
+        """Make one folder; False if it exists already."""
         folder, name = self.spot(path)
         try:
             self._calls.mkdir(name, folder)

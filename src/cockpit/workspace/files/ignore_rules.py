@@ -1,8 +1,8 @@
-"""Which files count: .gitignore, .git/info/exclude, .ignore and .cockpitignore, and one walker over
-what is left. Follows no link and reads no file but these.
+"""Which files count: the rules of .gitignore, .git/info/exclude, .ignore and .cockpitignore.
 
-Within a folder a later file of that list wins over an earlier one, and a deeper folder over the one
-above it; an ignored folder is not entered, so nothing in it can be taken back (gitignore(5)).
+In one folder a later file of that list wins over an earlier one, and a deeper folder over the one above it.
+An ignored folder is not entered, so nothing in it can be included again (gitignore(5)). Follows no link and
+reads no other file. Imports little: the index process needs it at once.
 """
 
 import os
@@ -26,17 +26,17 @@ NAMED_GROUP = re.compile(r"\(\?P<\w+>")
 
 @dataclass(slots=True)
 class IgnoreRules:
-    """The rules of one folder: runs of patterns of one sign, the last that matches decides.
+    """The rules of one folder: runs of patterns with the same sign. The last match decides.
 
-    `names` match a name alone, `paths` the whole path below the folder. Answers for names are
-    remembered: a tree of thirty thousand files has few different endings and many equal names.
+    `names` match a file name alone, `paths` the path below the folder. Results for names are remembered: a
+    tree of thirty thousand files has few different endings and many equal names.
     """
 
     runs: tuple[tuple[bool, re.Pattern[str] | None, re.Pattern[str] | None], ...]
     seen: dict[str, tuple[bool, ...]] = field(default_factory=dict)
 
     def verdict(self, name: str, path: str) -> bool | None:
-        """True for ignored, False for taken back, None for not named. Folders end in `/`."""
+        """True for ignored, False for included again, None if no rule matches. Folders end in `/`."""
         hits = self.seen.get(name)
         if hits is None:
             hits = tuple(names is not None and names.match(name) is not None for _, names, _ in self.runs)
@@ -48,7 +48,7 @@ class IgnoreRules:
 
 
 def compile_rules(text: str) -> IgnoreRules | None:
-    """The rules in an ignore file's text, or None where it has none."""
+    """The rules of an ignore file, None if it has none. Lines that git ignores are skipped."""
     from pathspec.patterns.gitignore.base import GitIgnorePatternError
     from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
@@ -76,13 +76,13 @@ def _join_patterns(regexes: list[str]) -> re.Pattern[str] | None:
     return re.compile("|".join(regexes)) if regexes else None
 
 
-# Nothing of a person's lies deeper; a program can make folders until every look at them fails.
+# No user's files are deeper; a program could nest folders until every walk fails.
 MAX_DEPTH = 200
 
 
 @dataclass(frozen=True, slots=True)
 class FolderRules:
-    """A folder on the way down: its rules and how much of a path is its own."""
+    """The rules of a folder on the way down, and the length of the path up to it."""
 
     rules: IgnoreRules
     cut: int
@@ -92,10 +92,10 @@ RuleStack = tuple[FolderRules, ...]
 
 
 def list_folder(folder: str, above: RuleStack, hidden: bool) -> tuple[list[os.DirEntry[str]], RuleStack]:
-    """What is in `folder`, by name, without what is ignored; and the rules in force in it."""
+    """The entries of `folder` by name without what is ignored, and the rules in force in it."""
     try:
-        with os.scandir(folder) as found:
-            entries = sorted(found, key=lambda entry: entry.name)
+        with os.scandir(folder) as listing:
+            entries = sorted(listing, key=lambda entry: entry.name)
     except OSError:
         return [], above
     names = {entry.name for entry in entries}
@@ -104,7 +104,7 @@ def list_folder(folder: str, above: RuleStack, hidden: bool) -> tuple[list[os.Di
 
 
 def is_excluded(entry: os.DirEntry[str], levels: RuleStack) -> bool:
-    """Whether the rules in force in its folder leave `entry` out."""
+    """Whether the rules in force in its folder exclude `entry`."""
     return _is_excluded(entry, levels, True)
 
 
@@ -130,7 +130,7 @@ def _is_matched(name: str, path: str, levels: RuleStack) -> bool:
 
 
 def is_ignored(root: str, path: str, is_folder: bool = False) -> bool:
-    """Whether a rule names `path` (relative to the root) or a folder between it and the root."""
+    """Whether a rule excludes `path` (relative to the root) or a folder between it and the root."""
     real = os.path.normpath(os.path.join(root, path))
     steps = os.path.relpath(real, root).replace(os.sep, "/").split("/")
     here, levels = root, rules_above(root, root)
@@ -146,9 +146,9 @@ def is_ignored(root: str, path: str, is_folder: bool = False) -> bool:
 
 
 def rules_above(root: str, folder: str) -> RuleStack:
-    """The rules that reach into `folder` from above: from the top of the repository downwards.
+    """The rules that reach into `folder` from above, from the top of the repository down.
 
-    None do when they ignore `folder` itself: whoever names it wants to see what is in it.
+    None if they ignore `folder` itself: a user who names it wants to see what is in it.
     """
     top = _repository_top(root) or root
     if folder != root and not folder.startswith(root.rstrip(os.sep) + os.sep):

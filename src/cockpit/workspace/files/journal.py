@@ -1,9 +1,8 @@
-"""The note of a transaction on its way, kept in the state folder: enough to finish or undo it after a
-crash. Two lines: what will be done, and `commit` once everything is prepared.
+"""The journal of a transaction in the state folder, and recovery from it after a crash.
 
-What a crash left of a transaction: finished if it had been committed, else undone.
-
-A file that somebody changed since the crash keeps their bytes, and that is said.
+A journal has two lines: what will be done, and `commit` once everything is prepared. Recovery finishes a
+transaction that was committed and undoes any other. A file that someone changed since the crash keeps their
+content, and this is reported.
 """
 
 import contextlib
@@ -28,7 +27,8 @@ LOCK_POLL = 0.005
 
 @dataclass(frozen=True, slots=True)
 class JournalEntry:
-    """One file: hashes before and after ("" for none), and the names beside it, as real paths."""
+    """One file: hashes before and after ("" for none), and the temporary names beside it. All paths are
+    real."""
 
     path: str
     before: str
@@ -48,14 +48,14 @@ class JournalRecord:
 
 @dataclass(slots=True)
 class Journal:
-    """An open journal file; it is locked, so that nobody recovers what is still going on."""
+    """An open journal file, locked so that nobody recovers a transaction that is still running."""
 
     path: str
     file: int
 
     @classmethod
     def begin(cls, folder: str, token: str, record: JournalRecord, calls: DiskOperations) -> "Journal":
-        """Write the record and make it last."""
+        """Write the record and sync it."""
         Path(folder).mkdir(parents=True, exist_ok=True, mode=0o700)
         path = os.path.join(folder, token + JOURNAL_SUFFIX)
         file = calls.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, None)
@@ -65,7 +65,7 @@ class Journal:
             calls.write(file, json.dumps(asdict(record)).encode() + b"\n")
             calls.fsync(file)
         except BaseException:
-            journal.let_go()
+            journal.release()
             with contextlib.suppress(OSError):
                 calls.unlink(path, None)
             raise
@@ -76,17 +76,19 @@ class Journal:
         calls.fsync(self.file)
 
     def end(self, calls: DiskOperations) -> None:
-        """The transaction left nothing to do."""
+        """Remove the journal: nothing is left to do."""
         calls.unlink(self.path, None)
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         os.close(self.file)
 
 
 @contextlib.contextmanager
 def exclusive_writer(journals: str) -> Iterator[None]:
-    """One transaction at a time among all processes with these journals. Raises `ChangeRefused` when
-    another one does not end."""
+    """One transaction at a time among all processes with these journals.
+
+    Raises `ChangeRefused` on a timeout.
+    """
     try:
         import fcntl
     except ImportError:
@@ -104,7 +106,7 @@ def exclusive_writer(journals: str) -> Iterator[None]:
                 if time.monotonic() > until:
                     raise ChangeRefused(
                         f"another cockpit has been writing for {LOCK_TIMEOUT:g} s; nothing was written",
-                        "try again, or end the other one",
+                        "try again, or end the other process",
                     ) from error
                 time.sleep(LOCK_POLL)
         yield
@@ -113,7 +115,7 @@ def exclusive_writer(journals: str) -> Iterator[None]:
 
 
 def try_lock(file: int) -> bool:
-    """Take the journal for this process; False when a living one has it."""
+    """Lock the file for this process; False if a living process has it."""
     try:
         import fcntl
     except ImportError:
@@ -126,8 +128,10 @@ def try_lock(file: int) -> bool:
 
 
 def unfinished_journals(folder: str) -> Iterator[tuple[Journal, JournalRecord | None]]:
-    """The journals of processes that are gone; None for one torn while it was written, which is
-    before anything else was. Each is closed when the next is asked for."""
+    """The journals of processes that are gone; each is closed before the next one.
+
+    The record is None for a journal that was cut off while it was written, before anything else was done.
+    """
     for path in sorted(Path(folder).glob("*" + JOURNAL_SUFFIX)):
         try:
             file = os.open(path, os.O_RDWR)
@@ -138,7 +142,7 @@ def unfinished_journals(folder: str) -> Iterator[tuple[Journal, JournalRecord | 
             if try_lock(file):
                 yield journal, _parse_record(path.read_bytes())
         finally:
-            journal.let_go()
+            journal.release()
 
 
 def _parse_record(content: bytes) -> JournalRecord | None:
@@ -157,23 +161,23 @@ FileState = Literal["before", "after", "other"]
 
 @dataclass(frozen=True, slots=True)
 class RecoveredTransaction:
-    """One transaction that was brought to an end. `conflicts` are files left as somebody made them."""
+    """A transaction that recovery brought to an end. `conflicts` are files left as the user changed them."""
 
     outcome: Literal["finished", "undone"]
     paths: tuple[str, ...]
     conflicts: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """One line for the person who opens the session."""
-        said = f"a write that a crash had cut off was {self.outcome}: {', '.join(self.paths)}"
+        """One line for the user who opens the session."""
+        text = f"a write that a crash interrupted was {self.outcome}: {', '.join(self.paths)}"
         left = ", ".join(self.conflicts)
-        return f"{said}; changed meanwhile and left as they are: {left}" if left else said
+        return f"{text}; changed since the crash and left as they are: {left}" if left else text
 
 
 def recover_transactions(
     journals: str, calls: DiskOperations | None = None
 ) -> tuple[RecoveredTransaction, ...]:
-    """Bring every unfinished transaction to an end. Those of living processes are left alone."""
+    """Finish or undo every unfinished transaction. Those of living processes are left alone."""
     calls = calls or DiskOperations()
     done: list[RecoveredTransaction] = []
     for journal, record in unfinished_journals(journals):
@@ -193,13 +197,13 @@ def recover_transactions(
 def _recover_transaction(
     record: JournalRecord, folders: OpenFolders, calls: DiskOperations
 ) -> tuple[RecoveredTransaction, bool]:
-    theirs = [
+    edited = [
         entry
         for entry in record.entries
         if record.committed and _was_edited_during_swap(entry, folders, calls)
     ]
-    given = [retry_once(partial(_restore_user_file, entry, folders, calls)) for entry in theirs]
-    if not all(given):
+    restored = [retry_once(partial(_restore_user_file, entry, folders, calls)) for entry in edited]
+    if not all(restored):
         return RecoveredTransaction("undone", tuple(entry.path for entry in record.entries)), False
     states = {entry.path: _file_state(entry, folders, calls) for entry in record.entries}
     conflicts = tuple(path for path, state in states.items() if state == "other")
@@ -218,8 +222,8 @@ def _recover_transaction(
 
 
 def _was_edited_during_swap(entry: JournalEntry, folders: OpenFolders, calls: DiskOperations) -> bool:
-    """Whether our file is in place and what it was swapped with is neither old nor ours: somebody saved
-    it in the very moment before."""
+    """Whether our file is in place and what it was swapped with is neither the old content nor ours: the user
+    saved the file in that moment."""
     if entry.before == entry.after or _digest_of(entry.path, folders, calls) != entry.after:
         return False
     return _digest_of(entry.temp, folders, calls) not in ("", entry.before, entry.after)
@@ -256,7 +260,7 @@ def _has_file(path: str, folders: OpenFolders, calls: DiskOperations) -> bool:
 def _can_roll_forward(
     entry: JournalEntry, state: FileState, folders: OpenFolders, calls: DiskOperations
 ) -> bool:
-    """Whether what the entry still needs to go forward lies whole beside it."""
+    """Whether what the entry still needs to go forward is complete."""
     return state == "after" or not entry.after or _digest_of(entry.temp, folders, calls) == entry.after
 
 

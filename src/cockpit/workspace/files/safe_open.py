@@ -1,11 +1,8 @@
-"""Linux's openat2(2): one call that opens a path and refuses any symbolic link on the way. Where the
-kernel (before 5.6) or a seccomp filter has none, `opened` says so and the caller walks.
+"""Opens files without following symlinks, so that a link put in place of a folder after a check is refused.
 
-Opening what a real path names and nothing else: no link is followed on the way, so that one put in the
-place of a folder after the check is noticed and refused (G7 of the safety guarantees).
-
-In one call where the kernel has openat2, otherwise folder by folder with O_NOFOLLOW. Where the platform
-cannot open relative to a folder (Windows), paths are opened as they are.
+Uses one openat2(2) call where the kernel has it (Linux 5.6, unless a seccomp filter forbids it), else opens
+folder by folder with O_NOFOLLOW. Where the platform cannot open relative to a folder (Windows), paths are
+opened as they are.
 """
 
 import errno
@@ -18,7 +15,7 @@ from typing import Protocol
 
 from cockpit.plugin.context import PathRefused
 
-# The number is the same on every architecture that Linux has had since 5.6.
+# The number is the same on every architecture since Linux 5.6.
 OPENAT2_NUMBER = 437
 NO_MAGICLINKS, NO_SYMLINKS = 0x02, 0x04
 UNSUPPORTED_ERRORS = (errno.ENOSYS, errno.EPERM, errno.EINVAL, errno.E2BIG)
@@ -32,7 +29,7 @@ class OpenAt2(Protocol):
 
 @cache
 def load_openat2() -> OpenAt2 | None:
-    """The call, None where it is not there."""
+    """The system call, or None where it is missing."""
     if sys.platform != "linux":
         return None
     import ctypes
@@ -44,8 +41,8 @@ def load_openat2() -> OpenAt2 | None:
 
     def call(path: bytes, flags: int) -> int:
         how = How(flags | os.O_CLOEXEC, 0, NO_SYMLINKS | NO_MAGICLINKS)
-        got = library.syscall(OPENAT2_NUMBER, -100, path, ctypes.byref(how), ctypes.sizeof(how))
-        return int(got) if got >= 0 else -ctypes.get_errno()
+        result = library.syscall(OPENAT2_NUMBER, -100, path, ctypes.byref(how), ctypes.sizeof(how))
+        return int(result) if result >= 0 else -ctypes.get_errno()
 
     root = call(b"/", os.O_PATH | os.O_DIRECTORY)
     if root < 0:
@@ -55,19 +52,19 @@ def load_openat2() -> OpenAt2 | None:
 
 
 def open_without_symlinks(path: str, flags: int) -> int | None:
-    """A descriptor of what stands at absolute `path`, no link followed; None where there is no such call.
+    """A descriptor of absolute `path`, no link followed; None without openat2.
 
-    Raises OSError: ELOOP for a link anywhere in it.
+    Raises OSError; ELOOP for a link anywhere in the path.
     """
     call = load_openat2()
     if call is None:
         return None
-    got = call(os.fsencode(path), flags)
-    if got >= 0:
-        return got
-    if -got in UNSUPPORTED_ERRORS:
+    result = call(os.fsencode(path), flags)
+    if result >= 0:
+        return result
+    if -result in UNSUPPORTED_ERRORS:
         return None
-    raise OSError(-got, os.strerror(-got), path)
+    raise OSError(-result, os.strerror(-result), path)
 
 
 HAS_DIR_FD = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
@@ -84,12 +81,12 @@ def _open_at(name: str, flags: int, folder: int | None) -> int:
 
 
 def open_folder(path: str, opener: OpenAt = _open_at) -> int:
-    """A descriptor of the folder at real `path`. The caller closes it. Raises `PathRefused` for a link.
+    """A descriptor of the folder at real `path`, which the caller closes. Raises `PathRefused` for a link.
 
-    With an `opener` of the caller's each folder is opened by it, one by one.
+    With an `opener` of the caller, each folder on the way is opened by it.
     """
-    if opener is _open_at and (whole := _open_with_openat2(path, FOLDER_FLAGS)) is not None:
-        return whole
+    if opener is _open_at and (descriptor := _open_with_openat2(path, FOLDER_FLAGS)) is not None:
+        return descriptor
     here = opener(os.sep, FOLDER_FLAGS, None)
     for name in path.split(os.sep):
         if not name:
@@ -98,7 +95,9 @@ def open_folder(path: str, opener: OpenAt = _open_at) -> int:
             below = opener(name, FOLDER_FLAGS, here)
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.ENOTDIR) and _is_link(name, here):
-                raise PathRefused(f"{path} leads over a symbolic link ({name}); use the real path") from error
+                raise PathRefused(
+                    f"{path} goes through a symbolic link ({name}); use the real path"
+                ) from error
             raise
         finally:
             os.close(here)
@@ -107,12 +106,12 @@ def open_folder(path: str, opener: OpenAt = _open_at) -> int:
 
 
 def _open_with_openat2(path: str, flags: int) -> int | None:
-    """By openat2; None where there is none."""
+    """As `open_without_symlinks`, but raises `PathRefused` for a link."""
     try:
         return open_without_symlinks(path, flags)
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise PathRefused(f"{path} leads over a symbolic link; use the real path") from error
+            raise PathRefused(f"{path} goes through a symbolic link; use the real path") from error
         raise
 
 
@@ -124,11 +123,11 @@ def _is_link(name: str, folder: int) -> bool:
 
 
 def open_file(path: str) -> int:
-    """A descriptor of the regular file at real `path`, for reading. Raises `PathRefused`, OSError."""
+    """A descriptor of the regular file at real `path`, for reading. Raises `PathRefused` and OSError."""
     if not HAS_DIR_FD:
         return _require_regular(os.open(path, FILE_FLAGS), path)
-    if (whole := _open_with_openat2(path, FILE_FLAGS)) is not None:
-        return _require_regular(whole, path)
+    if (descriptor := _open_with_openat2(path, FILE_FLAGS)) is not None:
+        return _require_regular(descriptor, path)
     folder = open_folder(os.path.dirname(path))
     try:
         return _require_regular(os.open(os.path.basename(path), FILE_FLAGS, dir_fd=folder), path)
@@ -151,7 +150,7 @@ def _require_regular(file: int, path: str) -> int:
 
 
 def file_kind(mode: int) -> str:
-    """What `mode` says a file is, as a person calls it."""
+    """What the mode of a file says it is, in the user's words."""
     for kind, name in (
         (stat.S_ISREG, "file"),
         (stat.S_ISDIR, "folder"),
@@ -165,10 +164,10 @@ def file_kind(mode: int) -> str:
 
 
 def read_file(path: str) -> bytes:
-    """All bytes of the regular file at real `path`. Raises `PathRefused` over 64 MiB."""
+    """The content of the regular file at real `path`. Raises `PathRefused` over 64 MiB."""
     with os.fdopen(open_file(path), "rb") as file:
         size = os.fstat(file.fileno()).st_size
         if size > MAX_FILE_BYTES:
             hint = "read a part of it with shell: sed -n '1,200p' or tail"
-            raise PathRefused(f"{path} has {size:,} bytes, more than {MAX_FILE_BYTES:,}", hint)
+            raise PathRefused(f"{path} has {size:,} bytes; at most {MAX_FILE_BYTES:,} are read", hint)
         return file.read(MAX_FILE_BYTES + 1)

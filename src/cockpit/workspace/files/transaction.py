@@ -1,8 +1,8 @@
-"""Putting files on disk all or nothing. Knows bytes and real paths; nothing of plans or hunks.
+"""Writes files all or nothing. Works on bytes and real paths; knows nothing of plans or hunks.
 
-The order, so that a crash at any point leaves the tree before or after, never between:
-check, journal, new folders, temporary files, backups, check again, the word `commit` in the journal,
-renames, backups away, journal away. Without `commit` recovery goes back, with it forward.
+The order, so that a crash at any point leaves the tree before or after, never between: check, journal, new
+folders, temporary files, backups, check again, `commit` in the journal, renames, remove backups, remove the
+journal. Without `commit` recovery goes back, with it forward.
 """
 
 import errno
@@ -31,7 +31,7 @@ LINK_UNSUPPORTED = (errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS, e
 
 @dataclass(frozen=True, slots=True)
 class WriteTarget:
-    """What one real path shall hold: `after` (None: nothing), given that it holds `before` (a hash)."""
+    """What one real path will hold: `after` (None: no file), provided it now holds `before` (a hash)."""
 
     path: str
     before: str
@@ -41,7 +41,7 @@ class WriteTarget:
 
 @dataclass(slots=True)
 class WriteSlot:
-    """A target on its way to disk, with the names beside it as seen from its open folder."""
+    """A target being written, with its temporary names relative to its open folder."""
 
     target: WriteTarget
     folder: int | None
@@ -70,7 +70,8 @@ class Transaction:
         self._journal: Journal | None = None
 
     def run(self) -> dict[str, int]:
-        """Write everything; the permission bits each real path had. Raises `ChangeRefused`, OSError."""
+        """Write everything. Returns the permission bits that each real path had. Raises `ChangeRefused` and
+        OSError."""
         with exclusive_writer(self._journals) if self._journals else nullcontext():
             return self._run()
 
@@ -90,7 +91,7 @@ class Transaction:
         finally:
             self._folders.close()
             if self._journal is not None:
-                self._journal.let_go()
+                self._journal.release()
         return {slot.target.path: stat.S_IMODE(slot.facts.st_mode) for slot in self._slots if slot.facts}
 
     def _prepare(self) -> None:
@@ -123,7 +124,7 @@ class Transaction:
         if digest(content) != target.before:
             raise stale_file_error(target.path)
         if facts is not None and facts.st_nlink > 1:
-            hint = "replace it by a copy of its own first"
+            hint = "replace it by a separate copy first"
             raise ChangeRefused(f"{target.path} is a hard link: {facts.st_nlink} names share it", hint)
         return WriteSlot(target, folder, name, temp, backup, facts)
 
@@ -161,7 +162,7 @@ class Transaction:
             self._place_new(slot)
             return
         if slot.target.after is None:
-            # Taken aside and not unlinked: a file that somebody saved since the check is still there.
+            # Moved aside and not unlinked: a file that someone saved since the check is not lost.
             self._calls.rename(slot.name, slot.temp, slot.folder)
             slot.swapped = slot.has_temp = True
             self._check_same(slot, slot.temp)
@@ -171,7 +172,7 @@ class Transaction:
             slot.swapped = True
             self._check_same(slot, slot.temp)
         else:
-            # Recovery tells by the bytes which of the two is which, so a new mode alone is renamed.
+            # Recovery tells the two apart by content, so a change of the mode alone is a rename.
             self._check_same(slot, slot.name)
             self._calls.rename(slot.temp, slot.name, slot.folder)
             slot.has_temp = False
@@ -182,7 +183,7 @@ class Transaction:
             raise stale_file_error(slot.target.path)
 
     def _place_new(self, slot: WriteSlot) -> None:
-        """A link, unlike a rename, fails where somebody has made the file meanwhile."""
+        """A link, unlike a rename, fails if someone has made the file meanwhile."""
         try:
             self._calls.link(slot.temp, slot.name, slot.folder)
         except FileExistsError as error:
@@ -217,7 +218,7 @@ class Transaction:
         return True
 
     def _swap_back(self, slot: WriteSlot) -> bool:
-        """What was taken from its place goes back there, ours or somebody's."""
+        """Put what was taken from its place back there, whoever wrote it."""
         if slot.target.after is not None:
             return retry_once(partial(self._exchange, slot))
         if not retry_once(partial(self._calls.rename, slot.temp, slot.name, slot.folder)):
@@ -230,7 +231,7 @@ class Transaction:
             raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS), slot.target.path)
 
     def _sweep(self, folders: list[str]) -> None:
-        """Take away what lies beside the targets. What resists stays in the journal for later."""
+        """Remove the temporary files. What cannot be removed stays in the journal for later."""
         clean = True
         for slot in self._slots:
             for name, there in ((slot.temp, slot.has_temp), (slot.backup, slot.has_backup)):
@@ -244,7 +245,7 @@ class Transaction:
 
 
 def missing_folders(targets: tuple[WriteTarget, ...]) -> tuple[str, ...]:
-    """The folders that must be made for what is written, outermost first."""
+    """The folders that must be made, outermost first."""
     missing: set[str] = set()
     for target in targets:
         above = os.path.dirname(target.path)

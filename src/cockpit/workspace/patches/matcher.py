@@ -1,12 +1,8 @@
-"""When two lines are equal to a patch, in four ways, the strictest first: to the letter; but for a CR
-and a byte order mark; but for space at the end; and, for context alone, but for space around and
-typographic signs. What would be removed must be there: the last way is never used on it.
+"""Finds where the chunks of a patch belong in a text, and applies them. Lines end at \\n and nowhere else.
 
-Words for a hunk that fits nowhere: which one, in which file, and what is nearest. Pure.
-
-Where a chunk belongs in a text, and the text with it applied. Lines end at \n and nowhere else.
-
-`comparing` says when two lines are equal; a stricter way anywhere beats a laxer one nearby.
+Lines are compared in four ways, the strictest first: exactly; except for a CR and a byte order mark; except
+for space at the end; and, for context only, except for surrounding space and typographic signs. Lines to be
+removed never use the last way. A stricter match anywhere in the file beats a looser one nearby.
 """
 
 import unicodedata
@@ -49,7 +45,7 @@ def normalize_line(line: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ChunkLocation:
-    """A hunk as its reader knows it: `number` (from 1) in the file, `place` its line in the patch."""
+    """A chunk as the user knows it: `number` (from 1) in the file, `place` its line in the patch."""
 
     name: str
     number: int
@@ -61,6 +57,7 @@ class ChunkLocation:
 
 
 def no_match_error(lines: list[str], chunk: PatchChunk, where: ChunkLocation) -> PatchRefused:
+    """The error for a chunk that fits nowhere, with the nearest line of the file."""
     first = next((text for sign, text in chunk.old if text.strip()), "")
     if chunk.at_end:
         return where.refused("its lines are not the last of the file", *find_nearest_line(lines, first))
@@ -84,7 +81,7 @@ def _first_difference(lines: list[str], at: int, chunk: PatchChunk) -> str:
 
 
 def find_nearest_line(lines: list[str], text: str) -> tuple[str, int]:
-    """What to do, and the line (from 1) that is most like `text`, 0 where none is."""
+    """What to do, and the line (from 1) most like `text`, 0 if there is none."""
     close = get_close_matches(text, lines[:20_000], 1, 0.6) if text.strip() else []
     if not close:
         return "read the file again and copy its lines", 0
@@ -101,14 +98,14 @@ LEVELS = (0, 1, 2, 3)
 EXACT_LEVELS = (0, 1)
 MATCH_KINDS: tuple[MatchKind, ...] = ("exact", "line ends", "trailing space", "space or typographic signs")
 MATCH_NOTES = {
-    2: "matched but for space at line ends",
-    3: "matched context but for space and typographic signs",
+    2: "matched except for space at line ends",
+    3: "matched context except for space and typographic signs",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkMatch:
-    """Where a chunk's old lines stand: from line `at` (counted from 0), by which way."""
+    """Where the old lines of a chunk are: from line `at` (from 0), matched in the way `level`."""
 
     chunk: PatchChunk
     at: int
@@ -117,7 +114,7 @@ class ChunkMatch:
 
 @dataclass(frozen=True, slots=True)
 class PatchedText:
-    """A text with its chunks applied. `notes` say what did not match to the letter."""
+    """A text with its chunks applied. `notes` say what did not match exactly."""
 
     text: str
     notes: tuple[str, ...]
@@ -125,7 +122,7 @@ class PatchedText:
 
 
 def apply_chunks(text: str, chunks: tuple[PatchChunk, ...], name: str) -> PatchedText:
-    """`text` with all chunks. Raises `PatchRefused` with the place in both texts."""
+    """`text` with all chunks applied. Raises `PatchRefused` with the place in both texts."""
     lines = text.split("\n")
     ends = lines.pop() if lines[-1] == "" else None
     spots: list[ChunkMatch] = []
@@ -153,7 +150,7 @@ def apply_chunks(text: str, chunks: tuple[PatchChunk, ...], name: str) -> Patche
 
 
 def _ends_in_newline(chunks: tuple[PatchChunk, ...], was: bool) -> bool:
-    """Whether the new text ends in a newline: as the patch says, else as it was."""
+    """Whether the new text ends in a newline: as the patch says, else as before."""
     if any(chunk.new_open for chunk in chunks):
         return False
     return True if any(chunk.old_open for chunk in chunks) else was
@@ -171,11 +168,11 @@ def _match_note(spot: ChunkMatch, number: int, name: str) -> str:
 def _match_numbered(
     lines: list[str], chunk: PatchChunk, before: list[ChunkMatch], where: ChunkLocation
 ) -> ChunkMatch:
-    """A unified hunk: where its number says, or where its lines stand once and to the letter."""
+    """A unified hunk: at its line number, or where its lines occur exactly once."""
     old, start = chunk.old, chunk.start or 0
     shift = next((one.at - ((one.chunk.start or 1) - 1) for one in reversed(before) if one.chunk.old), 0)
     if not old:
-        # Nothing to compare with: it goes where the hunks before it went.
+        # There is nothing to compare: it goes where the hunks before it went.
         at = start + shift if start else 0
         if not 0 <= at <= len(lines):
             raise where.refused(f"there is no line {at}; the file has {len(lines)}")
@@ -197,7 +194,7 @@ def _match_numbered(
 def _match_unnumbered(
     lines: list[str], chunk: PatchChunk, before: list[ChunkMatch], where: ChunkLocation
 ) -> ChunkMatch:
-    """A chunk without numbers: below its anchors, else the one place where it fits."""
+    """A chunk without line numbers: below its anchors, else the only place where it fits."""
     start = before[-1].at + len(before[-1].chunk.old) if before else 0
     if not chunk.old:
         return ChunkMatch(chunk, _find_insertion(lines, chunk, start, where), 0)
@@ -222,7 +219,7 @@ def _candidates(lines: list[str], chunk: PatchChunk, level: int, starts: tuple[i
     found: list[int] = []
     for start in starts:
         below = _find_all(lines, chunk, level, start)
-        # Without anchor text of its own the first place below is meant: that is what an anchor is for.
+        # An anchor means the first place below it.
         if below and below[0] not in found:
             found.append(below[0])
     return found
@@ -231,7 +228,7 @@ def _candidates(lines: list[str], chunk: PatchChunk, level: int, starts: tuple[i
 def _below_anchors(
     lines: list[str], anchors: tuple[str, ...], start: int, where: ChunkLocation
 ) -> tuple[int, ...]:
-    """The lines that follow the last anchor: one for each place where the anchors stand in order."""
+    """The lines after the last anchor, one for each place where the anchors occur in order."""
     starts: tuple[int, ...] = (start,)
     for anchor in anchors:
         found: list[int] = []
@@ -259,13 +256,13 @@ def _anchor_hits(lines: list[str], anchor: str, start: int) -> list[int]:
 
 
 def _find_insertion(lines: list[str], chunk: PatchChunk, start: int, where: ChunkLocation) -> int:
-    """Where lines go that say nothing of what is around: below the anchor, else at the end."""
+    """Where lines without context go: below the anchor, else at the end."""
     if not chunk.anchors:
         return len(lines)
     found = _below_anchors(lines, chunk.anchors, start, where)
     if len(found) > 1:
         at_lines = format_line_numbers([at - 1 for at in found])
-        raise where.refused(f"the anchor stands at lines {at_lines}; add a second @@ line above it")
+        raise where.refused(f"the anchor occurs at lines {at_lines}; add a second @@ line above it")
     return found[0]
 
 
@@ -297,12 +294,12 @@ def _splice_chunks(lines: list[str], spots: list[ChunkMatch]) -> list[str]:
 
 
 def _drops_mark(spots: list[ChunkMatch]) -> bool:
-    """Whether the patch itself says that the byte order mark goes."""
+    """Whether the patch itself removes the byte order mark."""
     return any(sign == "-" and text.startswith(BOM) for spot in spots for sign, text in spot.chunk.lines[:1])
 
 
 def _replace_lines(old: list[str], spot: ChunkMatch, crlf: bool) -> list[str]:
-    """The chunk's new lines: context as the file has it, additions with the line ends around them."""
+    """The new lines of the chunk: context as in the file, added lines with the line ends around them."""
     to_the_letter = spot.level == 0 and (bool(old) or spot.chunk.start is not None)
     if old:
         crlf = sum(line.endswith("\r") for line in old) * 2 > len(old)

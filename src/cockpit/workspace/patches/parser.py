@@ -1,9 +1,8 @@
-"""How patches name files: prefixes, git's quotes, GNU diff's dates. Pure.
+"""Parses patches: unified diffs as git and diff write them, and the `*** Begin Patch` form.
 
-Unified diffs as git and diff write them: `---`, `+++`, `@@ -a,b +c,d @@`, and git's extended
-headers for new, deleted, renamed files and modes (git-diff(1), "Generating patch text with -p").
-
-The `*** Begin Patch` form: Add, Update and Delete File, Move to, `@@` anchors, End of File.
+Unified diffs include git's extended headers for new, deleted and renamed files and modes (git-diff(1),
+"Generating patch text with -p"), git's quoted names and GNU diff's dates. The other form has Add, Update and
+Delete File, Move to, `@@` anchors and End of File.
 """
 
 import re
@@ -20,7 +19,7 @@ ESCAPES = {"n": 10, "t": 9, "r": 13, "a": 7, "b": 8, "f": 12, "v": 11}
 
 
 def parse_file_name(text: str) -> str:
-    """The name on a `---` or `+++` line, without a date behind it."""
+    """The name on a `---` or `+++` line, without a date after it."""
     text = text.rstrip("\r")
     if text.startswith('"'):
         return unquote(text)
@@ -28,7 +27,7 @@ def parse_file_name(text: str) -> str:
 
 
 def is_epoch(line: str) -> bool:
-    """Whether the line bears the date with which `diff -N` says that there is no file."""
+    """Whether the line has the date with which `diff -N` says that there is no file."""
     found = DATED_NAME.search(line)
     if found is None:
         return False
@@ -37,7 +36,7 @@ def is_epoch(line: str) -> bool:
 
 
 def strip_prefixes(old: str, new: str) -> tuple[str, str]:
-    """The two names of one file without git's prefixes, or without the folders that `diff -r` compared."""
+    """The two names of a file without git's prefixes, or without the folders that `diff -r` compared."""
     for left, right in PREFIXES:
         old_fits, new_fits = old == DEV_NULL or old.startswith(left), new == DEV_NULL or new.startswith(right)
         if old_fits and new_fits:
@@ -49,7 +48,7 @@ def strip_prefixes(old: str, new: str) -> tuple[str, str]:
 
 
 def parse_git_paths(line: str) -> tuple[str, str]:
-    """The two names of a `diff --git` line. Names with spaces are equal, so the middle parts them."""
+    """The two names of a `diff --git` line. Names with spaces are equal, so the middle separates them."""
     rest = line[len("diff --git ") :].rstrip("\r")
     if rest.startswith('"'):
         cut = _closing_quote(rest)
@@ -65,7 +64,7 @@ def parse_git_paths(line: str) -> tuple[str, str]:
 
 
 def _closing_quote(text: str) -> int:
-    """The place behind the quote that closes the one `text` begins with."""
+    """The position after the quote that closes the one at the start of `text`."""
     at = 1
     while at < len(text) and text[at] != '"':
         at += 2 if text[at] == "\\" else 1
@@ -73,7 +72,7 @@ def _closing_quote(text: str) -> int:
 
 
 def unquote(text: str) -> str:
-    """A name as git quotes it, in C's way with octal bytes (git-config(1), core.quotePath)."""
+    """A name quoted by git: like C, with octal bytes (git-config(1), core.quotePath)."""
     body = text[1 : _closing_quote(text) - 1]
     out = bytearray()
     at = 0
@@ -98,7 +97,7 @@ INDEX_LINE = re.compile(r"index [0-9a-f]+\.\.[0-9a-f]+ (\d{6})$")
 
 @dataclass(slots=True)
 class PatchFileHeader:
-    """What stood above the hunks of one file."""
+    """What precedes the hunks of one file."""
 
     place: int
     git: tuple[str, str] | None = None
@@ -149,7 +148,7 @@ def parse_unified_diff(text: str) -> tuple[FilePatch, ...]:
         at += 1
     _finish_file(head, files)
     if not files:
-        raise PatchRefused("this is no patch: no --- and +++ lines, and no *** Begin Patch")
+        raise PatchRefused("this is not a patch: it has no --- and +++ lines and no *** Begin Patch")
     return tuple(files)
 
 
@@ -157,7 +156,7 @@ def _split_patch(text: str) -> list[str]:
     lines = text.split("\n")
     if lines and lines[-1] == "":
         lines.pop()
-    # A patch that was saved with CRLF throughout says nothing about the file's own line ends.
+    # A patch saved with CRLF throughout says nothing about the line ends of the file.
     if lines and all(line.endswith("\r") for line in lines):
         return [line[:-1] for line in lines]
     return lines
@@ -184,16 +183,14 @@ def _read_extended_header(line: str, head: PatchFileHeader, place: int) -> None:
             "leave it out, or copy the file with shell",
         )
     elif line[:1] in "+-@" and line and not head.is_empty and not _is_mail_footer(line):
-        raise PatchRefused(
-            f"patch line {place}: {line[:60]!r} stands outside of a hunk; its @@ line is missing"
-        )
+        raise PatchRefused(f"patch line {place}: {line[:60]!r} is outside of a hunk; its @@ line is missing")
 
 
 def _read_hunk(lines: list[str], at: int) -> tuple[PatchChunk, int]:
     place = at + 1
     header = HUNK_LINE.match(lines[at])
     if header is None:
-        raise PatchRefused(f"patch line {place}: {lines[at]!r} is no hunk header")
+        raise PatchRefused(f"patch line {place}: {lines[at]!r} is not a hunk header")
     old_left, new_left = int(header[2] or "1"), int(header[4] or "1")
     body: list[tuple[LineSign, str]] = []
     open_sides: set[LineSign] = set()
@@ -245,7 +242,7 @@ def _continues_hunk(lines: list[str], at: int) -> bool:
     line = lines[at]
     if line.startswith("--- ") and at + 1 < len(lines) and lines[at + 1].startswith("+++ "):
         return False
-    # `-- ` with a version under it is the foot of a mailed patch (git-format-patch(1)).
+    # `-- ` with a version below it is the footer of a mailed patch (git-format-patch(1)).
     return line[:1] in ("+", "-", " ") and bool(line) and not _is_mail_footer(line)
 
 
@@ -296,11 +293,11 @@ def _file_names(head: PatchFileHeader) -> tuple[str, str]:
         return head.rename_from, head.rename_to
     if head.old is not None and head.new is not None:
         old, new = strip_prefixes(head.old, head.new)
-        # Without git's word for it two names are one file and its backup (`x.orig`), not a rename.
+        # Without a git header two names are a file and its backup (`x.orig`), not a rename.
         is_rename = DEV_NULL not in (old, new) and old != new
         return (new, new) if is_rename and head.git is None else (old, new)
     if head.git is None:
-        raise PatchRefused(f"patch line {head.place}: no file is named")
+        raise PatchRefused(f"patch line {head.place}: the part names no file")
     return strip_prefixes(*head.git)
 
 
@@ -311,7 +308,7 @@ END_OF_FILE = "*** End of File"
 
 
 def is_envelope(text: str) -> bool:
-    """Whether the text holds a patch of this form. A diff of a file that holds one is none."""
+    """Whether the text contains a patch in this form. A diff of a file that contains one does not count."""
     for line in text.split("\n"):
         if line.startswith("diff --git ") or HUNK_HEADER.match(line):
             return False
@@ -327,7 +324,7 @@ def parse_envelope(text: str) -> tuple[FilePatch, ...]:
     start = marks.index(BEGIN)
     if END not in marks[start:]:
         raise PatchRefused(f"the patch has no {END!r} line; it may be cut off: send it whole")
-    # Context may hold the words of an end, with its sign before it: the last one counts.
+    # Context may contain an end line, with its sign in front: the last one counts.
     end = len(marks) - 1 - marks[::-1].index(END)
     if BEGIN in lines[start + 1 :]:
         raise PatchRefused("there is more than one *** Begin Patch; put all files into one patch")
@@ -346,7 +343,7 @@ def _read_files(lines: list[str], at: int, end: int) -> tuple[FilePatch, ...]:
             continue
         if header is None or header[1] == "Move to":
             raise PatchRefused(
-                f"patch line {at + 1}: {lines[at]!r} is no file header",
+                f"patch line {at + 1}: {lines[at]!r} is not a file header",
                 "write *** Add File: PATH, *** Update File: PATH or *** Delete File: PATH",
             )
         path = check_patch_path(header[2], at + 1)
@@ -421,7 +418,7 @@ def _read_chunk(lines: list[str], at: int, end: int) -> tuple[PatchChunk, int]:
 
 
 def _drop_blank_tail(body: list[tuple[LineSign, str]], lines: list[str], at: int) -> None:
-    """Blank lines before the next header part the files of a patch; they are no context."""
+    """Remove blank lines before the next header: they separate the files of a patch and are not context."""
     while body and lines[at - 1] == "":
         body.pop()
         at -= 1
@@ -445,8 +442,8 @@ def _parse_line(line: str, place: int) -> tuple[LineSign, str]:
 
 
 def _parse_anchor(line: str) -> str:
-    """The text of `@@ text` (or `@@ text @@`). A unified header's numbers are no anchor: what stands
-    after them is."""
+    """The text of `@@ text` (or `@@ text @@`). The numbers of a unified header are no anchor; text after them
+    is."""
     text = line[2:].strip()
     if numbers := re.match(r"-\d+(,\d+)? \+\d+(,\d+)? @@(.*)", text):
         return numbers[3].strip()
@@ -454,5 +451,5 @@ def _parse_anchor(line: str) -> str:
 
 
 def _is_envelope_header(line: str) -> bool:
-    """Within a change only a line that begins with its stars is one: context may hold anything."""
+    """Inside a change only a line that begins with the stars is a header: context may contain anything."""
     return ENVELOPE_HEADER.match(line) is not None

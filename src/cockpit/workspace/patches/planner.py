@@ -1,7 +1,5 @@
-"""From a patch's text to edits. The files it names are read by the caller and given as bytes.
-
-A patch put on a workspace's files as they are now: read, matched, planned. Writes nothing.
-"""
+"""From the text of a patch to edits: parsed, matched against the files of a workspace, and planned. Writes
+nothing."""
 
 import os
 import stat
@@ -21,8 +19,8 @@ MAX_TEXT_BYTES = 5 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class PlannedPatch:
-    """The edits of a patch, in order. `notes` tell what did not match to the letter, `placed` where
-    the hunks of each path went."""
+    """The edits of a patch, in order. `notes` say what did not match exactly, `placed` where the hunks of
+    each path were applied."""
 
     edits: tuple[Edit, ...]
     notes: tuple[str, ...]
@@ -31,8 +29,8 @@ class PlannedPatch:
 
 @dataclass(slots=True)
 class PatchedFiles:
-    """The files while a patch is put on them. `first` is what they were: git's copies and renames come
-    from there. `modes` are permission bits where the caller knows them."""
+    """The files while a patch is applied. `first` is what they were: git's copies and renames start from
+    there. `modes` are permission bits where the caller knows them."""
 
     now: dict[str, bytes | None]
     first: Mapping[str, bytes | None]
@@ -49,14 +47,14 @@ def parse_patch(text: str) -> tuple[FilePatch, ...]:
 
 
 def source_paths(files: tuple[FilePatch, ...]) -> tuple[str, ...]:
-    """The paths whose present bytes `planned` needs."""
+    """The paths whose current content `plan_patch` needs."""
     return tuple(dict.fromkeys(file.path for file in files))
 
 
 def plan_patch(
     files: tuple[FilePatch, ...], present: Mapping[str, bytes | None], modes: Mapping[str, int] | None = None
 ) -> PlannedPatch:
-    """What the patch would do to files with these bytes (None: no such file). Raises `PatchRefused`."""
+    """What the patch would do to files with this content (None: no such file). Raises `PatchRefused`."""
     ground = PatchedFiles(dict(present), present, modes or {})
     edits: list[Edit] = []
     for file in _order_files(files, ground, edits):
@@ -75,8 +73,11 @@ def plan_patch(
 def _order_files(
     files: tuple[FilePatch, ...], ground: PatchedFiles, edits: list[Edit]
 ) -> Iterable[FilePatch]:
-    """The files so that each finds what it needs. All parts of a git diff speak of the tree as it was:
-    where a name is given up and taken again (two files that swap), all that goes is taken away first."""
+    """The files in an order in which each finds what it needs.
+
+    All parts of a git diff refer to the tree as it was: where a name is given up and reused (two files that
+    swap), everything that goes is removed first.
+    """
     if not all(file.counted for file in files):
         return files
     gone = {file.path for file in files if file.action == "delete" or (file.action == "update" and file.to)}
@@ -91,14 +92,14 @@ def _order_files(
     for path in moved:
         content = ground.now.get(path)
         if content is None:
-            raise PatchRefused(f"{path} does not exist; nothing to rename")
+            raise PatchRefused(f"{path} does not exist, so it cannot be renamed")
         edits.append(DeleteFile(path, digest(content)))
         ground.now[path] = None
     return [replace(file, action="copy") if file.path in moved and file.to else file for file in kept]
 
 
 def decode_text(content: bytes | None, path: str) -> str:
-    """The bytes of a file that is to be edited as text. Raises `PatchRefused`."""
+    """The content of a file to be edited as text. Raises `PatchRefused`."""
     if content is None:
         raise PatchRefused(f"{path} does not exist; add it, or correct the path", path=path)
     if len(content) > MAX_TEXT_BYTES:
@@ -134,13 +135,13 @@ def _add(file: FilePatch, ground: PatchedFiles) -> WriteFile:
 def _delete(file: FilePatch, ground: PatchedFiles) -> DeleteFile:
     content = ground.now.get(file.path)
     if content is None:
-        raise PatchRefused(f"{file.path} does not exist; nothing to delete")
+        raise PatchRefused(f"{file.path} does not exist, so it cannot be deleted")
     left = content if file.counted else b""
     if file.chunks:
         result = apply_chunks(decode_text(content, file.path), file.chunks, file.path)
         left, ground.placed[file.path] = result.text.encode("utf-8"), result.placed
     if left:
-        raise PatchRefused(f"{file.path} holds lines that the patch does not remove; read it again")
+        raise PatchRefused(f"{file.path} has lines that the patch does not remove; read it again")
     ground.now[file.path] = None
     return DeleteFile(file.path, digest(content))
 
@@ -153,7 +154,7 @@ def _update(file: FilePatch, ground: PatchedFiles) -> Edit:
         and not file.to
         and all(_starts_empty_file(chunk) for chunk in file.chunks)
     ):
-        # `diff -N` without dates: a file that was empty, or was not there.
+        # `diff -N` without dates: the file was empty or did not exist.
         return _add(file, ground)
     if content is None:
         raise PatchRefused(f"{file.path} does not exist; add it, or correct the path")
@@ -169,7 +170,7 @@ def _update(file: FilePatch, ground: PatchedFiles) -> Edit:
 def _copy(file: FilePatch, ground: PatchedFiles) -> WriteFile:
     content = ground.first.get(file.path)
     if content is None:
-        raise PatchRefused(f"{file.path} does not exist; nothing to copy")
+        raise PatchRefused(f"{file.path} does not exist, so it cannot be copied")
     _refuse_existing(file, ground)
     made = _apply_to_content(file, content, ground)
     ground.now[file.to] = made
@@ -209,7 +210,7 @@ class WorkspacePatch:
 
 
 async def match_workspace_patch(workspace: Workspace, text: str) -> WorkspacePatch:
-    """Raises `PatchRefused`, `PathRefused`, `ChangeRefused`."""
+    """Raises `PatchRefused`, `PathRefused` and `ChangeRefused`."""
     files = parse_patch(text)
     present: dict[str, bytes | None] = {}
     modes: dict[str, int] = {}
@@ -237,9 +238,10 @@ async def _read_current(workspace: Workspace, path: str) -> bytes | None:
 
 
 async def plan_workspace_patch(workspace: Workspace, text: str) -> tuple[WorkspacePatch, ChangeSet]:
-    """The patch and what it would change. Raises as `wanted`; `ChangeRefused` if that is nothing."""
+    """The patch and what it would change. Raises like `match_workspace_patch`, and `ChangeRefused` if it
+    changes nothing."""
     asked = await match_workspace_patch(workspace, text)
     changes = await workspace.plan(asked.edits)
     if not changes.files:
-        raise ChangeRefused("the patch changes nothing: the files already hold exactly this")
+        raise ChangeRefused("the patch changes nothing: the files already have this content")
     return asked, changes

@@ -11,8 +11,8 @@ LineSign = Literal[" ", "-", "+"]
 class PatchRefused(CockpitError):
     """A patch that cannot be read or does not fit; the message says where and what to do.
 
-    The same for programs: the file's `path`, the `hunk` in it (from 1), its `place` (a line of the
-    patch), and `near`, the line of the file that is most like what was sought; empty or 0 if unknown.
+    For programs: the `path` of the file, the `hunk` in it (from 1), its `place` (a line of the patch), and
+    `near`, the line of the file most like what was sought; empty or 0 if unknown.
     """
 
     def __init__(
@@ -29,9 +29,9 @@ class PatchRefused(CockpitError):
 class PatchChunk:
     """One contiguous change. `place` is its line in the patch, from 1.
 
-    `start` is the line (from 1) the patch says it begins at, None when it does not say. `anchors`
-    are lines that stand above it, in order. `at_end` says that it ends with the file.
-    `old_open` and `new_open` say that the last line of that side has no newline.
+    `start` is the line (from 1) at which the patch says it begins, None if it does not say. `anchors` are
+    lines above it, in order. `at_end`: it ends with the file. `old_open` and `new_open`: the last line of
+    that side has no newline.
     """
 
     place: int
@@ -44,14 +44,14 @@ class PatchChunk:
 
     @property
     def old(self) -> tuple[tuple[LineSign, str], ...]:
-        """The lines that must be there."""
+        """The lines that must be in the file."""
         return tuple(line for line in self.lines if line[0] != "+")
 
 
 @dataclass(frozen=True, slots=True)
 class FilePatch:
-    """What a patch does to one file. `to` is a new name, `mode` new permission bits. A `copy` leaves
-    `path` as it is. `counted` says that the patch lists every line: a unified diff does."""
+    """What a patch does to one file. `to` is a new name, `mode` new permission bits. A `copy` leaves `path`
+    as it is. `counted`: the patch lists every line, as a unified diff does."""
 
     action: Literal["add", "update", "delete", "copy"]
     path: str
@@ -67,8 +67,8 @@ MatchKind = Literal["exact", "line ends", "trailing space", "space or typographi
 
 @dataclass(frozen=True, slots=True)
 class HunkPlacement:
-    """Where one hunk of a patch went: `number` (from 1) within its file, `place` its line in the patch,
-    `line` (from 1) in the file as it was, `asked` the line the patch named, None where it named none."""
+    """Where one hunk of a patch was applied: `number` (from 1) in its file, `place` its line in the patch,
+    `line` (from 1) in the file as it was, `asked` the line that the patch named, None if it named none."""
 
     number: int
     place: int
@@ -78,10 +78,10 @@ class HunkPlacement:
 
 
 def check_patch_path(path: str, place: int) -> str:
-    """`path` as a patch may name it: relative, downwards. Raises `PatchRefused`."""
+    """`path` as a patch may name it: relative, without `..`. Raises `PatchRefused`."""
     parts = path.replace("\\", "/").split("/")
     if not path or path.startswith(("/", "\\", "~")) or (len(path) > 1 and path[1] == ":"):
         raise PatchRefused(f"patch line {place}: {path!r} must be a path relative to the root")
     if ".." in parts:
-        raise PatchRefused(f"patch line {place}: {path!r} goes upwards with ..; name the file from the root")
+        raise PatchRefused(f"patch line {place}: {path!r} goes up with ..; write the path from the root")
     return "/".join(part for part in path.split("/") if part not in ("", "."))

@@ -1,15 +1,14 @@
-"""What a process wrote, as text, in bounded memory: its head and its tail are kept, and what was
-dropped between them is counted. Bytes that are no UTF-8 become U+FFFD.
+"""One child process: started in its own group, its output read as it arrives, ended with everything it
+started.
 
-One child process while it lives: started in a group of its own, its output taken as it comes, ended
-with all that it started. Decides nothing of what may run, or in what.
+Output is kept in bounded memory: its head and its tail, with a count of the bytes dropped in between. Decides
+nothing about what may run.
 """
 
 import asyncio
 import codecs
 import contextlib
 import os
-import secrets
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Mapping
@@ -24,7 +23,7 @@ BLANK_CHARACTERS = " \n\r\t"
 
 
 class ProcessOutput:
-    """A growing text. Positions count the characters that were ever written."""
+    """A growing text. Positions count the characters written so far, including dropped ones."""
 
     def __init__(self, head: int = HEAD_CHARACTERS, tail: int = TAIL_CHARACTERS) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
@@ -38,11 +37,11 @@ class ProcessOutput:
 
     @property
     def total(self) -> int:
-        """Characters written so far, dropped ones too."""
+        """Characters written so far, including dropped ones."""
         return self._head_length + self._dropped_characters + self._tail_length
 
     def feed(self, chunk: bytes, final: bool = False) -> str:
-        """Take bytes; the text that became whole with them."""
+        """Append bytes and return the text that they completed. Invalid UTF-8 becomes U+FFFD."""
         text = self._decoder.decode(chunk, final)
         if not text:
             return ""
@@ -69,12 +68,15 @@ class ProcessOutput:
             self.dropped += len(cut.encode("utf-8", "replace"))
 
     def text(self) -> str:
-        """Head and tail, with one line between them that counts what is missing."""
+        """Head and tail, with a line between them that counts the dropped bytes."""
         return self.since(0)[0]
 
     def since(self, cursor: int) -> tuple[str, int]:
-        """What was written from position `cursor` on, and the position after it. A word is begun at its
-        start: a reader who chooses where to cut would get a secret in two halves that nobody knows."""
+        """The text from position `cursor` on, and the position after it.
+
+        Starts at the beginning of a word: a reader who chooses the cut could otherwise get a secret in two
+        halves that redaction does not recognise.
+        """
         head, tail = "".join(self._head), "".join(self._tail)
         cursor = self._word_start(cursor, head, tail)
         parts = [head[cursor:]] if cursor < len(head) else []
@@ -85,7 +87,7 @@ class ProcessOutput:
         return "".join(parts), self.total
 
     def _word_start(self, cursor: int, head: str, tail: str) -> int:
-        """Where the word begins that `cursor` is in."""
+        """The start of the word that contains `cursor`."""
         if not 0 < cursor < self.total:
             return cursor
         if cursor <= len(head) or not self._dropped_characters:
@@ -94,36 +96,36 @@ class ProcessOutput:
             text, before = tail, len(head) + self._dropped_characters
         if cursor <= before:
             return cursor
-        return before + max(text.rfind(one, 0, cursor - before) for one in BLANK_CHARACTERS) + 1
+        return before + max(text.rfind(blank, 0, cursor - before) for blank in BLANK_CHARACTERS) + 1
 
 
 DRAIN_SECONDS = 1.0
 
 
 class ProcessFailed(CockpitError):
-    """A program that could not be started, or a job that nobody started."""
+    """A program that could not be started, or a job that does not exist."""
 
 
 class ChildProtocol(asyncio.SubprocessProtocol):
-    """One process while it lives. `ended` is set when it has exited, `drained` when its output is whole.
+    """Collects the output of a process. `ended` is set on exit, `drained` when all output has been read.
 
-    With `apart` what it writes to stderr is kept by itself, in `errors`.
+    With `separate_errors` stderr goes to `errors` instead of `output`.
     """
 
-    def __init__(self, on_output: Callable[[str], None] | None, apart: bool = False) -> None:
+    def __init__(self, on_output: Callable[[str], None] | None, separate_errors: bool = False) -> None:
         self.output = ProcessOutput()
         self.errors = ProcessOutput()
-        self._open = {1, 2} if apart else {1}
+        self._open = {1, 2} if separate_errors else {1}
         self.ended = asyncio.Event()
         self.drained = asyncio.Event()
         self._on_output = on_output
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
-        self._take(fd, data)
+        self._append(fd, data)
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         if fd != 0:
-            self._take(fd, b"", final=True)
+            self._append(fd, b"", final=True)
             self._open.discard(fd)
         if not self._open:
             self.drained.set()
@@ -135,7 +137,7 @@ class ChildProtocol(asyncio.SubprocessProtocol):
         self.ended.set()
         self.drained.set()
 
-    def _take(self, fd: int, data: bytes, final: bool = False) -> None:
+    def _append(self, fd: int, data: bytes, final: bool = False) -> None:
         if fd == 2:
             self.errors.feed(data, final)
             return
@@ -146,11 +148,11 @@ class ChildProtocol(asyncio.SubprocessProtocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChildProcess:
-    """A started process: its protocol, its transport, and who belongs to it."""
+    """A started process: its protocol, its transport and its process tree."""
 
     child: ChildProtocol
     transport: asyncio.SubprocessTransport
-    family: process_tree.ProcessTree
+    tree: process_tree.ProcessTree
     started: float
 
     @property
@@ -158,8 +160,8 @@ class ChildProcess:
         return self.transport.get_returncode()
 
     async def finish(self) -> None:
-        """End what is left of the family and read what is left of the output."""
-        await process_tree.end_tree(self.family)
+        """End the rest of the tree and read the rest of the output."""
+        await process_tree.end_tree(self.tree)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(DRAIN_SECONDS):
                 await self.child.ended.wait()
@@ -167,46 +169,29 @@ class ChildProcess:
         self.transport.close()
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessMark:
-    """What tells the members of a family from all other processes. Made before the first is started."""
-
-    value: str
-    born: int
-
-    @property
-    def variable(self) -> tuple[str, str]:
-        return process_tree.MARK_VARIABLE, self.value
-
-
-def make_mark() -> ProcessMark:
-    return ProcessMark(secrets.token_hex(8), max(process_tree.boot_ticks() - 1, 0))
-
-
 async def spawn_child(
     argv: tuple[str, ...],
     folder: str,
     environment: Mapping[str, str],
-    mark: ProcessMark,
     *,
     has_stdin: bool = False,
     on_output: Callable[[str], None] | None = None,
     fds: tuple[int, ...] = (),
-    apart: bool = False,
+    separate_errors: bool = False,
 ) -> ChildProcess:
-    """Start `argv` in `folder` under exactly `environment`, which carries `mark`. Only `fds` are open in
-    it besides its output; `apart` keeps what it writes to stderr by itself. Raises `ProcessFailed`.
+    """Start `argv` in `folder` with exactly this `environment`, which contains the mark of its tree. Only
+    `fds` are inherited besides the output. Raises `ProcessFailed`.
 
-    It is started from the thread of the loop, because what dies with its parent (bubblewrap) dies with
-    the thread that started it.
+    Called on the thread of the loop: what dies with its parent (bubblewrap) dies with the thread that started
+    it.
     """
     try:
         transport, child = await asyncio.get_running_loop().subprocess_exec(
-            lambda: ChildProtocol(on_output, apart),
+            lambda: ChildProtocol(on_output, separate_errors),
             *argv,
             stdin=asyncio.subprocess.PIPE if has_stdin else asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE if apart else asyncio.subprocess.STDOUT,
+            stderr=asyncio.subprocess.PIPE if separate_errors else asyncio.subprocess.STDOUT,
             cwd=folder,
             env=dict(environment),
             pass_fds=fds,
@@ -216,13 +201,13 @@ async def spawn_child(
         raise not_found_error(argv[0], folder) from error
     except (OSError, ValueError) as error:
         raise ProcessFailed(f"{argv[0]} could not be started: {error}") from error
-    family = process_tree.ProcessTree(transport.get_pid(), mark.value, mark.born)
-    return ChildProcess(child, transport, family, time.monotonic())
+    tree = process_tree.ProcessTree(transport.get_pid(), environment[process_tree.MARK_VARIABLE])
+    return ChildProcess(child, transport, tree, time.monotonic())
 
 
 def not_found_error(program: str, folder: str) -> ProcessFailed:
     if not os.path.isdir(folder):
-        return ProcessFailed(f"there is no folder {folder} to run in")
+        return ProcessFailed(f"cannot run {program}: the folder {folder} does not exist")
     return ProcessFailed(f"{program} is not installed or not in PATH")
 
 
@@ -234,7 +219,7 @@ def write_stdin(process: ChildProcess, stdin: bytes) -> None:
 
 
 async def run_to_completion(ending: Coroutine[object, None, object]) -> None:
-    """Await to the end, also while the caller is being cancelled; then the cancelling goes on."""
+    """Await `ending` to its end even if the caller is cancelled meanwhile; then cancel the caller."""
     task = asyncio.ensure_future(ending)
     cancelled: asyncio.CancelledError | None = None
     while not task.done():

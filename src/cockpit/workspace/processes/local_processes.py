@@ -1,10 +1,7 @@
-"""Background processes under their ids: what they wrote, how they stand, how they end. Starts none.
+"""Child processes and background jobs of one workspace, inside a sandbox where the launch asks for one.
 
-Child processes on this machine: each in a group of its own, its output streamed and bounded, its
-environment scrubbed, and held in where its launch says so. Decides nothing of what may run.
-
-Two lives: `run` is over when it returns, whatever the command left behind is ended with it;
-a job (`start`) goes on until it ends, is cancelled, or the workspace closes.
+`run` is over when it returns: whatever the command left behind is ended with it. A job (`start`) runs until
+it ends, is cancelled or the workspace closes. Decides nothing about what may run.
 """
 
 import asyncio
@@ -24,7 +21,6 @@ from cockpit.workspace.processes import process_tree, shells
 from cockpit.workspace.processes.child_process import (
     ChildProcess,
     ProcessFailed,
-    make_mark,
     not_found_error,
     run_to_completion,
     spawn_child,
@@ -41,7 +37,7 @@ MAX_JOBS = 64
 
 @dataclass(slots=True)
 class BackgroundJob:
-    """A background process under its id."""
+    """A background process and its id."""
 
     id: str
     label: str
@@ -57,10 +53,10 @@ class BackgroundJob:
 
 
 class JobTable:
-    """The jobs of one workspace. `let_go` is what cleans up after one that has ended."""
+    """The jobs of one workspace by id. `release` cleans up after a job that has ended."""
 
-    def __init__(self, let_go: Callable[[ChildProcess], Awaitable[None]]) -> None:
-        self._let_go = let_go
+    def __init__(self, release: Callable[[ChildProcess], Awaitable[None]]) -> None:
+        self._release = release
         self._jobs: dict[str, BackgroundJob] = {}
         self._count = 0
 
@@ -79,28 +75,28 @@ class JobTable:
         return self._job(name).process.child.output.since(cursor)
 
     async def wait(self, name: str, seconds: float) -> JobView:
-        found = self._job(name)
-        await asyncio.wait({found.watch}, timeout=max(seconds, 0.0))
-        return found.view()
+        job = self._job(name)
+        await asyncio.wait({job.watch}, timeout=max(seconds, 0.0))
+        return job.view()
 
     def write(self, name: str, text: str) -> None:
-        found = self._job(name)
-        pipe = found.process.transport.get_pipe_transport(0)
-        if not isinstance(pipe, asyncio.WriteTransport) or pipe.is_closing() or found.watch.done():
-            raise ProcessFailed(f"{name} reads no input any more; start it again")
+        job = self._job(name)
+        pipe = job.process.transport.get_pipe_transport(0)
+        if not isinstance(pipe, asyncio.WriteTransport) or pipe.is_closing() or job.watch.done():
+            raise ProcessFailed(f"{name} no longer reads input; start the job again")
         pipe.write(text.encode())
 
     async def cancel(self, name: str) -> JobView:
-        found = self._job(name)
-        await run_to_completion(_end_job(found))
-        return found.view()
+        job = self._job(name)
+        await run_to_completion(_end_job(job))
+        return job.view()
 
-    async def all_over(self) -> None:
+    async def wait_for_all(self) -> None:
         await asyncio.gather(*(job.watch for job in self._jobs.values()))
 
     async def _watch(self, process: ChildProcess) -> None:
         await process.child.ended.wait()
-        await self._let_go(process)
+        await self._release(process)
 
     def _forget_oldest(self) -> None:
         ended = [name for name, job in self._jobs.items() if job.watch.done()]
@@ -108,29 +104,32 @@ class JobTable:
             del self._jobs[name]
 
     def _job(self, name: str) -> BackgroundJob:
-        found = self._jobs.get(name)
-        if found is None:
-            known = ", ".join(self._jobs) or "none was started"
-            raise ProcessFailed(f"there is no job {name}; known: {known}")
-        return found
+        job = self._jobs.get(name)
+        if job is None:
+            known = ", ".join(self._jobs) or "none"
+            raise ProcessFailed(f"unknown job {name}; jobs of this session: {known}")
+        return job
 
 
 async def _end_job(job: BackgroundJob) -> None:
     if not job.watch.done():
-        await process_tree.end_tree(job.process.family)
+        await process_tree.end_tree(job.process.tree)
         await job.watch
 
 
 __all__ = ["LocalProcesses", "ProcessFailed"]
 
-CLOSED_MESSAGE = "the workspace is closed; open the session again to run programs"
-# What bubblewrap says when it could not set up the sandbox: the command has not run.
+CLOSED_MESSAGE = "the session is closed; open it again to run programs"
+# How bubblewrap begins its message when it could not set up the sandbox and ran nothing.
 BWRAP_ERROR_PREFIX = "bwrap: "
 
 
 class LocalProcesses:
-    """`Processes` on this machine. `close` ends everything that still runs. `linked` are folders outside of
-    the root that held programs see, read-only."""
+    """Implements `Processes` on this machine.
+
+    `linked` are folders outside the root that sandboxed programs may read. `close` ends everything that still
+    runs.
+    """
 
     def __init__(
         self, root: str, sandbox: SandboxSettings | None = None, linked: tuple[str, ...] = ()
@@ -140,7 +139,7 @@ class LocalProcesses:
         self._settings = sandbox or SandboxSettings()
         self._sandbox: Sandbox | None = None
         self._running: dict[ChildProcess, SandboxedLaunch | None] = {}
-        self._jobs = JobTable(self._let_go)
+        self._jobs = JobTable(self._release)
         self._closed = False
 
     def shell(self, command: str) -> tuple[str, ...]:
@@ -149,7 +148,7 @@ class LocalProcesses:
         return shells.posix_shell(command, shutil.which)
 
     async def isolation(self) -> Isolation:
-        return await (await self._box()).isolation()
+        return await (await self._get_sandbox()).isolation()
 
     async def run(
         self,
@@ -160,13 +159,13 @@ class LocalProcesses:
         seconds: float = 30.0,
         on_output: Callable[[str], None] | None = None,
         environment: Mapping[str, str] | None = None,
-        apart: bool = False,
+        separate_errors: bool = False,
     ) -> ProcessResult:
-        """Raises `ProcessFailed` when the program cannot be started."""
-        process = await self._plain(argv, cwd, bool(stdin), on_output, environment, apart)
+        """Raises `ProcessFailed` if the program cannot be started."""
+        process = await self._start_plain(argv, cwd, bool(stdin), on_output, environment, separate_errors)
         if stdin:
             write_stdin(process, stdin)
-        return await self._to_the_end(process, seconds)
+        return await self._wait_for_end(process, seconds)
 
     async def run_sealed(
         self,
@@ -177,20 +176,22 @@ class LocalProcesses:
         on_output: Callable[[str], None] | None = None,
     ) -> ProcessResult:
         """Raises `ProcessFailed`, `SealBroken` and `SandboxMissing`."""
-        process, held = await self._sealed(launch, seal, False, on_output)
-        ended = await self._to_the_end(process, seconds)
-        if held.fds and ended.code == 1 and ended.output.startswith(BWRAP_ERROR_PREFIX):
-            raise ProcessFailed(f"the sandbox could not be set up, nothing ran: {ended.output.strip()[:400]}")
-        return replace(ended, isolation=held.label)
+        process, prepared = await self._start_in_sandbox(launch, seal, False, on_output)
+        ended = await self._wait_for_end(process, seconds)
+        if prepared.fds and ended.code == 1 and ended.output.startswith(BWRAP_ERROR_PREFIX):
+            raise ProcessFailed(
+                f"the sandbox could not be set up, so nothing ran: {ended.output.strip()[:400]}"
+            )
+        return replace(ended, isolation=prepared.label)
 
     async def start(self, argv: tuple[str, ...], *, cwd: str = "", label: str = "") -> str:
-        return self._jobs.add(await self._plain(argv, cwd, True, None, None), label or " ".join(argv))
+        return self._jobs.add(await self._start_plain(argv, cwd, True, None, None), label or " ".join(argv))
 
     async def start_sealed(self, launch: Launch, seal: str, *, label: str = "") -> str:
-        process, _ = await self._sealed(launch, seal, True, None)
+        process, _ = await self._start_in_sandbox(launch, seal, True, None)
         return self._jobs.add(process, label or " ".join(launch.argv))
 
-    async def _to_the_end(self, process: ChildProcess, seconds: float) -> ProcessResult:
+    async def _wait_for_end(self, process: ChildProcess, seconds: float) -> ProcessResult:
         timed_out = False
         try:
             async with asyncio.timeout(None if math.isinf(seconds) else seconds):
@@ -198,79 +199,78 @@ class LocalProcesses:
         except TimeoutError:
             timed_out = True
         finally:
-            await run_to_completion(self._let_go(process))
+            await run_to_completion(self._release(process))
         output, errors = process.child.output, process.child.errors.text()
         code = process.code if process.code is not None else -9
         seconds = time.monotonic() - process.started
         return ProcessResult(code, output.text(), seconds, output.dropped, timed_out, errors=errors)
 
-    async def _let_go(self, process: ChildProcess) -> None:
+    async def _release(self, process: ChildProcess) -> None:
         await process.finish()
-        held = self._running.pop(process, None)
-        if held is not None and (said := await (await self._box()).release(held)):
-            process.child.output.feed(said.encode(errors="replace"))
+        prepared = self._running.pop(process, None)
+        if prepared is not None and (report := await (await self._get_sandbox()).release(prepared)):
+            process.child.output.feed(report.encode(errors="replace"))
 
-    async def _plain(
+    async def _start_plain(
         self,
         argv: tuple[str, ...],
         cwd: str,
         has_stdin: bool,
         on_output: Callable[[str], None] | None,
         environment: Mapping[str, str] | None,
-        apart: bool = False,
+        separate_errors: bool = False,
     ) -> ChildProcess:
-        self._must_be_open()
-        mark = make_mark()
+        self._require_open()
         folder = os.path.join(self._root, cwd) if cwd else self._root
-        variables = environments.scrub_environment(os.environ, environment) | dict((mark.variable,))
+        variables = environments.scrub_environment(os.environ, environment) | dict([process_tree.make_mark()])
         process = await spawn_child(
-            argv, folder, variables, mark, has_stdin=has_stdin, on_output=on_output, apart=apart
+            argv, folder, variables, has_stdin=has_stdin, on_output=on_output, separate_errors=separate_errors
         )
-        return await self._known(process, None)
+        return await self._register(process, None)
 
-    async def _sealed(
+    async def _start_in_sandbox(
         self, launch: Launch, seal: str, has_stdin: bool, on_output: Callable[[str], None] | None
     ) -> tuple[ChildProcess, SandboxedLaunch]:
-        self._must_be_open()
+        self._require_open()
         if launch.seal() != seal:
-            raise SealBroken("what would run is not what was approved; nothing was started", "call it again")
-        mark = make_mark()
-        box = await self._box()
-        held = await _prepare_launch(box, launch, mark.variable)
+            raise SealBroken(
+                "the command changed after it was approved, so it was not started", "call the tool again"
+            )
+        sandbox = await self._get_sandbox()
+        prepared = await _prepare_launch(sandbox, launch, process_tree.make_mark())
         try:
-            _require_program(launch, held)
+            _require_program(launch, prepared)
             process = await spawn_child(
-                held.argv,
+                prepared.argv,
                 launch.cwd,
-                held.environment,
-                mark,
+                prepared.environment,
                 has_stdin=has_stdin,
                 on_output=on_output,
-                fds=held.fds,
+                fds=prepared.fds,
             )
         except BaseException:
-            await run_to_completion(box.release(held))
+            await run_to_completion(sandbox.release(prepared))
             raise
         finally:
-            for fd in held.fds:
+            for fd in prepared.fds:
                 os.close(fd)
-        return await self._known(process, held), held
+        return await self._register(process, prepared), prepared
 
-    async def _known(self, process: ChildProcess, held: SandboxedLaunch | None) -> ChildProcess:
-        self._running[process] = held
+    async def _register(self, process: ChildProcess, prepared: SandboxedLaunch | None) -> ChildProcess:
+        self._running[process] = prepared
         if self._closed:
-            await run_to_completion(self._let_go(process))
+            await run_to_completion(self._release(process))
             raise ProcessFailed(CLOSED_MESSAGE)
         return process
 
-    async def _box(self) -> "Sandbox":
+    async def _get_sandbox(self) -> "Sandbox":
         """The sandbox, made with the first question for it: a start does not wait for it."""
         if self._sandbox is None:
             made = await asyncio.to_thread(_make_sandbox, self._root, self._settings, self._linked)
             self._sandbox = self._sandbox or made
         return self._sandbox
 
-    def _must_be_open(self) -> None:
+    def _require_open(self) -> None:
         if self._closed:
             raise ProcessFailed(CLOSED_MESSAGE)
 
@@ -278,7 +278,7 @@ class LocalProcesses:
         return self._jobs.output(job, cursor)
 
     async def wait(self, job: str, seconds: float) -> JobView:
-        """The job when it has ended, or as it is after `seconds`."""
+        """The job once it has ended, or its state after `seconds`."""
         return await self._jobs.wait(job, seconds)
 
     async def write(self, job: str, text: str) -> None:
@@ -291,18 +291,18 @@ class LocalProcesses:
         return self._jobs.views()
 
     async def close(self) -> None:
-        """End every process. What is started later is refused."""
+        """End every process and refuse to start more."""
         self._closed = True
-        await asyncio.gather(*(self._let_go(process) for process in tuple(self._running)))
-        await self._jobs.all_over()
+        await asyncio.gather(*(self._release(process) for process in tuple(self._running)))
+        await self._jobs.wait_for_all()
         if self._sandbox is not None:
             self._sandbox.close()
 
 
-def _require_program(launch: Launch, held: SandboxedLaunch) -> None:
-    """Said by its name, as without a sandbox, instead of by the words of what starts it."""
+def _require_program(launch: Launch, prepared: SandboxedLaunch) -> None:
+    """Raise the error for a missing program, which would otherwise be worded by the sandbox."""
     program = launch.argv[0]
-    path = held.environment.get("PATH", "") if not held.fds else None
+    path = prepared.environment.get("PATH", "") if not prepared.fds else None
     named = os.path.join(launch.cwd, program) if os.sep in program else program
     if not os.path.isdir(launch.cwd) or shutil.which(named, path=path) is None:
         raise not_found_error(program, launch.cwd)
@@ -316,22 +316,22 @@ def _make_sandbox(root: str, settings: SandboxSettings, linked: tuple[str, ...])
 
 
 async def _prepare_launch(sandbox: "Sandbox", launch: Launch, mark: tuple[str, str]) -> SandboxedLaunch:
-    """How `launch` is held. Cancelled while that is made ready, it cleans up what was made."""
-    making = asyncio.ensure_future(sandbox.hold(launch, mark))
+    """Prepare `launch` in the sandbox. If cancelled meanwhile, clean up what was prepared."""
+    preparation = asyncio.ensure_future(sandbox.prepare(launch, mark))
     try:
-        return await asyncio.shield(making)
+        return await asyncio.shield(preparation)
     except OSError as error:
-        raise ProcessFailed(f"the sandbox could not be made ready, nothing ran: {error}") from error
+        raise ProcessFailed(f"the sandbox could not be prepared, so nothing ran: {error}") from error
     except asyncio.CancelledError:
-        await run_to_completion(_discard_launch(sandbox, making))
+        await run_to_completion(_discard_launch(sandbox, preparation))
         raise
 
 
-async def _discard_launch(sandbox: "Sandbox", making: "asyncio.Future[SandboxedLaunch]") -> None:
-    await asyncio.wait({making})
-    if making.cancelled() or making.exception() is not None:
+async def _discard_launch(sandbox: "Sandbox", preparation: "asyncio.Future[SandboxedLaunch]") -> None:
+    await asyncio.wait({preparation})
+    if preparation.cancelled() or preparation.exception() is not None:
         return
-    held = making.result()
-    for fd in held.fds:
+    prepared = preparation.result()
+    for fd in prepared.fds:
         os.close(fd)
-    await sandbox.release(held)
+    await sandbox.release(prepared)

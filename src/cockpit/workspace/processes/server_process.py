@@ -1,14 +1,8 @@
-"""The log of one server: what it wrote to stderr, what it printed, what it reported. Bounded in size and
-in speed; called from any thread.
-
-The process of one server: started with a scrubbed environment in a group of its own, and ended with all
-that it started. Speaks no protocol.
-"""
+"""A server process on pipes (a language server, an MCP server) and its log. Speaks no protocol."""
 
 import asyncio
 import contextlib
 import os
-import secrets
 import subprocess
 import threading
 import time
@@ -26,7 +20,10 @@ TAIL_LINES = 40
 
 
 class ServerLog:
-    """A file that is rotated once it is full (`NAME.log.1`)."""
+    """A log file of one server: its stderr, what it printed, and our own lines.
+
+    Limited in size and rate, rotated to `NAME.log.1` when full. Methods may be called from any thread.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -37,13 +34,14 @@ class ServerLog:
         self._dropped = 0
 
     def write(self, content: bytes, mark: str = "") -> None:
-        """Append, with time and `mark` before it. What comes too fast is left out and counted."""
+        """Append `content`, preceded by the time and `mark` if there is one. What exceeds the rate is dropped
+        and counted."""
         with self._lock, contextlib.suppress(OSError):
             now = int(time.time())
             if now != self._second:
                 self._second, self._spent = now, 0
                 if self._dropped:
-                    self._append(f"... {self._dropped} bytes came too fast and were left out\n".encode())
+                    self._append(f"... {self._dropped} bytes dropped: the server writes too fast\n".encode())
                     self._dropped = 0
             self._spent += len(content)
             if self._spent > MAX_BYTES_PER_SECOND:
@@ -54,12 +52,12 @@ class ServerLog:
                 content = f"{clock} [{mark}] ".encode() + content.rstrip() + b"\n"
             self._append(content)
 
-    def say(self, mark: str, words: str) -> None:
+    def say(self, mark: str, text: str) -> None:
         """Append a line of our own."""
-        self.write(words.encode("utf-8", "replace"), mark)
+        self.write(text.encode("utf-8", "replace"), mark)
 
     def tail(self, lines: int = TAIL_LINES) -> str:
-        """The last lines."""
+        """The last lines of the log."""
         try:
             with self.path.open("rb") as file:
                 size = file.seek(0, os.SEEK_END)
@@ -89,7 +87,7 @@ class ServerProcess:
     """A running server. `pipes` are its stdin and stdout."""
 
     process: subprocess.Popen[bytes]
-    family: process_tree.ProcessTree
+    tree: process_tree.ProcessTree
     pipes: tuple[IO[bytes], IO[bytes]]
 
     @property
@@ -97,34 +95,35 @@ class ServerProcess:
         return self.process.pid
 
     async def end(self, seconds: float) -> None:
-        """Let it go by itself for `seconds`, then end it and what it started, within a second more."""
+        """Wait up to `seconds` for it to exit by itself, then end its process tree within one more second."""
         if seconds > 0:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 await asyncio.to_thread(self.process.wait, seconds)
-        await process_tree.end_tree(self.family)
+        await process_tree.end_tree(self.tree)
         with contextlib.suppress(subprocess.TimeoutExpired):
             await asyncio.to_thread(self.process.wait, 1.0)
 
 
 def spawn_server(
-    argv: tuple[str, ...], folder: str, given: Mapping[str, str], log: ServerLog
+    argv: tuple[str, ...], folder: str, variables: Mapping[str, str], log: ServerLog
 ) -> ServerProcess:
-    """Start it. Called in a worker thread. Raises OSError."""
-    mark, born = secrets.token_hex(8), max(process_tree.boot_ticks() - 1, 0)
+    """Start `argv` in its own group with a scrubbed environment. Blocks: call it in a worker thread. Raises
+    OSError."""
+    mark = process_tree.make_mark()
     process = subprocess.Popen(
         argv,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=folder,
-        env=environment.scrub_environment(os.environ, given) | {process_tree.MARK_VARIABLE: mark},
+        env=environment.scrub_environment(os.environ, variables) | dict([mark]),
         **process_tree.spawn_options(),
     )
     stdin, stdout, stderr = process.stdin, process.stdout, process.stderr
     if stdin is None or stdout is None or stderr is None:
-        raise OSError("the process has no pipes")
+        raise OSError(f"{argv[0]} was started without pipes")
     threading.Thread(target=_copy_to_log, args=(stderr, log), name="server-log", daemon=True).start()
-    return ServerProcess(process, process_tree.ProcessTree(process.pid, mark, born), (stdin, stdout))
+    return ServerProcess(process, process_tree.ProcessTree(process.pid, mark[1]), (stdin, stdout))
 
 
 def _copy_to_log(pipe: IO[bytes], log: ServerLog) -> None:

@@ -1,5 +1,7 @@
-"""Which shell runs a command line, and when a command line is plainly one program with arguments.
-Pure; knows nothing of what is dangerous."""
+"""Which shell runs a command line, and which pattern of a plain command line can be remembered.
+
+Pure functions that do not know what is dangerous.
+"""
 
 import re
 import shlex
@@ -12,7 +14,7 @@ Which = Callable[[str], str | None]
 
 
 def posix_shell(command: str, which: Which) -> tuple[str, ...]:
-    """The argv of `command` under bash without start-up files, or sh where there is no bash."""
+    """The argv that runs `command` in bash without start-up files, or in sh where there is no bash."""
     bash = which("bash")
     if bash:
         return (bash, "--noprofile", "--norc", "-c", command)
@@ -20,7 +22,7 @@ def posix_shell(command: str, which: Which) -> tuple[str, ...]:
 
 
 def windows_shell(command: str, which: Which) -> tuple[str, ...]:
-    """The argv of `command` under PowerShell without a profile; pwsh where it is installed."""
+    """The argv that runs `command` in PowerShell without a profile, preferring pwsh."""
     shell = which("pwsh") or which("powershell") or "powershell.exe"
     # Without this the exit code of a failed native program would be 0 or 1, never its own.
     script = f"{command}\nif ($null -ne $LASTEXITCODE) {{ exit $LASTEXITCODE }}"
@@ -28,10 +30,10 @@ def windows_shell(command: str, which: Which) -> tuple[str, ...]:
 
 
 def parse_plain_command(command: str) -> tuple[str, ...]:
-    """The words of `command` when it is one program with literal arguments, else ().
+    """The words of `command` if it is a single program with literal arguments, else ().
 
-    Anything a shell would act on makes it (): operators, expansions, globs, escapes, comments,
-    assignments, reserved words, several lines.
+    Anything that a shell interprets gives (): operators, expansions, globs, escapes, comments, assignments,
+    reserved words, several lines.
     """
     if not PLAIN_COMMAND.fullmatch(command):
         return ()
@@ -58,7 +60,7 @@ WITH_SUBCOMMANDS = word_set(
     brew apt dotnet mvn gradle terraform aws gcloud az systemctl rustup deno flutter rails bundle composer
     """
 )
-# What these do hangs on the word behind them: `npm run build`, `gh pr view`, `docker compose up`.
+# What these do depends on the word after them: `npm run build`, `gh pr view`, `docker compose up`.
 NESTED_SUBCOMMANDS = word_set(
     """
     npm:run pnpm:run yarn:run bun:run npm:exec gh:pr gh:issue gh:repo gh:run gh:release gh:workflow glab:mr
@@ -66,9 +68,9 @@ NESTED_SUBCOMMANDS = word_set(
     git:stash git:remote git:worktree git:submodule git:bisect git:notes aws:s3 cargo:xtask poetry:env
     """
 )
-# These run whatever is named behind them: the shape is theirs and that of what they run.
+# These run the command after them: the pattern is theirs followed by that of the command.
 RUNNERS = word_set("uv:run poetry:run pipenv:run hatch:run pdm:run rye:run bundle:exec pnpm:exec")
-# What runs any code or image: nothing less than the whole command.
+# Subcommands that run any code or image: only the whole command can be remembered.
 OPEN_ENDED = word_set(
     """
     npm:exec pnpm:dlx pnpm:exec docker:run docker:exec podman:run podman:exec kubectl:exec kubectl:run go:run
@@ -78,7 +80,7 @@ OPEN_ENDED = word_set(
     apt:install conda:install composer:require dotnet:add
     """
 )
-# Modules of Python that do one thing whatever they are given.
+# Python modules that do one thing whatever their arguments are.
 SAFE_MODULES = word_set(
     """
     pytest unittest mypy ruff black isort flake8 pylint coverage tox nox build compileall py_compile doctest
@@ -86,9 +88,9 @@ SAFE_MODULES = word_set(
     """
 )
 PACKAGE_RUNNERS = word_set("npx bunx uvx pipx")
-# Of what is fetched and run, these run any code they are given.
+# Fetched programs that run any code they are given.
 CODE_RUNNERS = word_set("ts-node tsx zx node sh bash env esno vite-node babel-node jiti python ipython")
-# What these do hangs on their arguments alone: nothing less than the whole command can be remembered.
+# What these do depends on their arguments alone: only the whole command can be remembered.
 UNPREDICTABLE_PROGRAMS = word_set(
     """
     rm mv dd chmod chown ln kill pkill killall sudo doas su env nice nohup setsid timeout xargs time
@@ -101,7 +103,8 @@ SUBCOMMAND_WORD = re.compile(r"[a-z][a-z0-9:._-]*")
 
 
 def command_pattern(argv: tuple[str, ...]) -> str:
-    """What may be remembered for a plain command: `git status *`, `ls *`, or the whole command."""
+    """The pattern that an approval of a plain command may store: `git status *`, `ls *`, or the whole
+    command."""
     if not argv or "/" in argv[0]:
         return ""
     first, second, third = (*argv[:3], "", "")[:3]
@@ -119,5 +122,5 @@ def command_pattern(argv: tuple[str, ...]) -> str:
     sub = first in WITH_SUBCOMMANDS and SUBCOMMAND_WORD.fullmatch(second) is not None
     if sub and not {pair} & (NESTED_SUBCOMMANDS | OPEN_ENDED | RUNNERS):
         return f"{first} {second} *"
-    # A rule is matched against the words with single spaces between: one with a space would fit others.
+    # Rules match words joined by single spaces: a word that contains a space would match other commands.
     return "" if any(" " in word or not word for word in argv) else " ".join(argv)

@@ -1,4 +1,5 @@
-"""Holding a process in: what really stands between a program and the rest of the machine.
+"""The sandbox for programs that a model or a project chose: bubblewrap, else Landlock, else none.
 
-`holding.py` is where a launch becomes what is started. Decides nothing of what may run.
+Start with `sandbox`, which turns a launch into what is started. Decides nothing about what may run. Must not
+import `processes`.
 """

@@ -1,6 +1,5 @@
-"""A program of its own, inside a sandbox without a network: carries connections to a local port over to the
-socket of cockpit's proxy, and runs a command beside that. Standard library only; imported by nobody.
-"""
+"""A separate program, run inside a sandbox without network: forwards connections from a local port to the
+socket of cockpit's proxy while a command runs. Standard library only; imported by nothing."""
 
 import contextlib
 import os

@@ -1,8 +1,7 @@
-"""The arguments of bubblewrap for one launch. Pure but for looking whether a path is there: what is to be
-shown, hidden and guarded was found out before.
+"""The arguments of bubblewrap for one launch. Looks at the disk only to see whether a path exists.
 
-Mounts are made in order, and a later one lies on top: the machine read-only, what is hidden, what comes
-back, the workspace, what is guarded within it, devices.
+Mounts are made in order, and a later one covers an earlier one: the machine read-only, hidden folders, what
+is shown again in them, the workspace, guarded paths in it, devices.
 """
 
 import os
@@ -13,15 +12,15 @@ from cockpit.workspace.resolver import is_within
 from cockpit.workspace.sandbox.git_folders import GitFolders
 from cockpit.workspace.sandbox.guarded_paths import GuardedPaths
 
-# Memory that a program may fill with temporary files: where they belong, and in all other hidden folders.
+# Bytes of memory for temporary files: in /tmp and the home folder, and in every other hidden folder.
 ROOM, LITTLE = str(2 << 30), str(64 << 20)
-# Where the socket of our proxy is inside.
+# The socket of our proxy inside the sandbox.
 PROXY_SOCKET = "/run/cockpit-proxy"
 
 
 @dataclass(frozen=True, slots=True)
 class BubblewrapFeatures:
-    """What this bubblewrap can. `ids` are the user and the group inside: never root."""
+    """What this bubblewrap supports. `ids` are the user and the group inside: never root."""
 
     program: str
     disables_namespaces: bool
@@ -31,9 +30,9 @@ class BubblewrapFeatures:
 
 @dataclass(frozen=True, slots=True)
 class SandboxView:
-    """What one launch sees. `outer` and `inner` are hidden folders around and within the workspace,
-    `masked` single paths that cannot be opened, `top` the work tree that the root lies in,
-    `hosts_network` whether there is no network of its own."""
+    """What one launch sees. `outer` and `inner` are hidden folders around and inside the workspace, `masked`
+    single paths that cannot be opened, `top` the work tree that contains the root; `hosts_network`: there is
+    no network namespace."""
 
     root: str
     top: str
@@ -106,7 +105,7 @@ def _mount_workspace(view: SandboxView) -> list[str]:
     writable = "--ro-bind" if view.profile == "read" else "--bind"
     options += [writable, view.root, view.root]
     for store in view.git.stores:
-        # Also where it lies within: a folder that is mounted cannot be moved out of the way.
+        # Also if it is inside the root: a mounted folder cannot be moved away.
         options += [writable, store, store]
     return options
 
@@ -120,7 +119,7 @@ def _mount_guards(view: SandboxView) -> list[str]:
         for path in (*fixed, *protected):
             options += ["--ro-bind-try", path, path]
         for path in view.stubs:
-            # An empty folder of its own is a tenth of the cost of a bind.
+            # An empty tmpfs costs a tenth of a bind mount.
             options += ["--perms", "0555", "--tmpfs", path]
     if view.profile != "build" or is_within(view.home, view.root):
         options += _mask_paths(view.guarded.secret)
@@ -138,7 +137,7 @@ def _mask_paths(paths: tuple[str, ...]) -> list[str]:
 
 
 def _mount_devices(features: BubblewrapFeatures) -> list[str]:
-    # The /dev of bubblewrap may grow to half of the memory, and so may its shm.
+    # Without a size bubblewrap's /dev and shm could each take half of the memory.
     options = ["--dev", "/dev", "--perms", "1777", *(("--size", ROOM) if features.sizes else ())]
     options += ["--tmpfs", "/dev/shm", "--remount-ro", "/dev"]
     options += ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]

@@ -1,7 +1,7 @@
-"""Where git keeps what belongs to a workspace, and what of it runs programs later. Runs no git.
+"""The git folders of a workspace, and which paths in them run programs later. Runs no git.
 
-What `.git` says of other folders is a repository's own word: it is believed only where the folder it
-points at points back (the spoof of a commondir, CVE-2026-40068).
+Pointers in `.git` to other folders are the claims of a repository: they are believed only if the folder they
+point to points back (CVE-2026-40068, a spoofed commondir).
 """
 
 import contextlib
@@ -18,9 +18,8 @@ MAX_DEPTH = 8
 
 @dataclass(frozen=True, slots=True)
 class GitFolders:
-    """`stores` are the folders a commit writes to. `fixed` are the paths in them that must not change,
-    there or not, `unwelcome` those that must not appear: git itself would stumble over a stub there.
-    """
+    """`stores` are the folders that a commit writes. `fixed` are paths in them that must not change, whether
+    they exist or not; `unwelcome` those that must not appear, where a stub would break git."""
 
     stores: tuple[str, ...] = ()
     fixed: tuple[str, ...] = ()
@@ -46,8 +45,8 @@ def git_folders(root: str) -> GitFolders:
 
 
 def nested_git_folders(protected: tuple[str, ...], known: GitFolders) -> GitFolders:
-    """The same for the repositories within a workspace, among its protected paths: a build may work in
-    them, and may not change what git runs."""
+    """The git folders of repositories inside a workspace, among its protected paths: a build may work in
+    them, but not change what git runs."""
     found = [one for one in protected if os.path.basename(one) == ".git" and one not in known.stores]
     stores = tuple(one for one in found if os.path.isdir(one))
     fixed = tuple(one for store in stores for one in _fixed_paths(store) if os.path.lexists(one))
@@ -55,8 +54,8 @@ def nested_git_folders(protected: tuple[str, ...], known: GitFolders) -> GitFold
 
 
 def work_tree_top(root: str, home: str) -> str:
-    """The top of the work tree that `root` lies in: `root` itself where no folder above it is one. A home
-    folder that is a repository shows nothing of itself."""
+    """The top of the work tree that contains `root`: `root` itself if no folder above it is one. A home
+    folder that is a repository does not count."""
     above = root
     while not os.path.lexists(os.path.join(above, ".git")):
         if above in (os.path.dirname(above), home):
@@ -88,12 +87,13 @@ def _fixed_paths(store: str) -> tuple[str, ...]:
 
 
 def _unwelcome_paths(store: str) -> tuple[str, ...]:
-    """Where a stub would stop git. Settings of a work tree count only where the repository says so."""
+    """Where a stub would stop git. Work tree settings count only if the repository enables them."""
     return (f"{store}/commondir", f"{store}/config.worktree")
 
 
 def _submodule_stores(folder: str) -> list[str]:
-    """The stores of submodules below `folder`: a name may be a path (`libs/foo`), and one may hold more."""
+    """The stores of submodules below `folder`: a name may be a path (`libs/foo`), and one may contain
+    more."""
     waiting, found, looked = [(folder, 0)], list[str](), 0
     while waiting and looked < MAX_FOLDERS and len(found) < MAX_SUBMODULES:
         here, depth = waiting.pop()

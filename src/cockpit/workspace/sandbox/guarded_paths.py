@@ -1,23 +1,13 @@
-"""Which paths within a workspace are held more tightly than the rest: those that steer programs later,
-and those that hold secrets. Looks at names; changes nothing.
+"""The paths in a workspace that a sandboxed program must not touch: those that control later programs, and
+secrets.
 
-A workspace is walked once. After that a folder is read again only when its time has changed: a name
-cannot come or go without that.
-
-What cannot be mounted over is looked at before and after: links among the protected names, and names
-that git itself would stumble over as stubs. What a program put there is taken away, and said.
-
-Places for names that must not come to be while a program runs: an empty folder to mount over, made
-before and removed after, also after a kill.
-
-A folder and not a file, because git shows an empty file as new and an empty folder not at all. Several
-programs, and several cockpits, may run in one workspace: a lock counts them, and the last one removes
-the stubs. A record outside of the workspace says which are ours; what a crash left is removed by the next.
-Linux only, as the sandbox that needs it.
+Existing ones are found by `GuardedPathWatch`, which walks the workspace once and later reads only folders
+whose time changed. Names that must not appear get a stub: an empty folder to mount over (git ignores an empty
+folder, not an empty file), made before and removed after, also after a kill. Links, which cannot be mounted
+over, are compared before and after.
 """
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
@@ -30,27 +20,27 @@ from pathlib import Path
 from cockpit.workspace import path_names
 from cockpit.workspace.word_set import word_set
 
-# Other people's code: what is called `.env` or `x.pem` in there is part of a package.
+# Installed packages: a `.env` or `x.pem` in there is part of a package.
 PACKAGE_FOLDERS = word_set(
     """
     node_modules .venv venv site-packages target __pycache__ .tox .nox .gradle .yarn .mypy_cache .ruff_cache
     .pytest_cache .hypothesis .import_linter_cache .next .turbo .terraform bower_components
     """
 )
-# What is read from a project. The other protected names mean something in a home folder only.
+# Files that are read from a project. The other protected names matter in a home folder only.
 PROJECT_FILES = word_set(
     ".envrc .mcp.json .lsp.json .ripgreprc .exrc .gdbinit .lldbinit crush.json opencode.json"
 )
 MAX_GUARDED_FOLDERS = 20_000
 MAX_GUARDED_PATHS = 300
-# A time is as fine as the file system's clock: a folder that changed just now is read again.
+# The resolution of file times: a folder that changed just now is read again.
 CLOCK_RESOLUTION_NS = 50_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class GuardedPaths:
-    """Absolute paths that are there now. `links` are symbolic links among the protected: what they point
-    at is not ours to mount on. `whole` is False when the tree has more folders than are looked at."""
+    """Absolute paths that exist now. `links` are symbolic links among the protected paths: their targets are
+    not ours to mount on. `whole` is False if the tree has more folders than are scanned."""
 
     protected: tuple[str, ...] = ()
     secret: tuple[str, ...] = ()
@@ -59,13 +49,13 @@ class GuardedPaths:
 
 
 def stub_names(is_home: bool) -> tuple[str, ...]:
-    """The names that the root of a workspace must not get while a program runs."""
+    """The names that must not appear at the root of a workspace while a program runs."""
     files = path_names.RUN_LATER_FILES | PROJECT_FILES if is_home else PROJECT_FILES
     return (*sorted(path_names.RUN_LATER_FOLDERS - {".git"}), *sorted(files))
 
 
 def unwelcome_paths(root: str) -> tuple[str, ...]:
-    """Protected names at `root` that get no stub: what appears there is taken away afterwards."""
+    """Protected names at `root` that get no stub: what appears there is removed afterwards."""
     return tuple(os.path.join(root, one) for one in sorted(path_names.RUN_LATER_FILES - PROJECT_FILES))
 
 
@@ -79,7 +69,7 @@ class _ScannedFolder:
 
 
 class GuardedPathWatch:
-    """What `names` guards below one root, kept between launches. Not safe for two threads at once."""
+    """The guarded paths below one root, kept between launches. Not safe for two threads at once."""
 
     def __init__(self, root: str, home: str) -> None:
         self._root, self._in_home = root, root == home
@@ -87,11 +77,11 @@ class GuardedPathWatch:
         self._stopped = False
 
     def stop(self) -> None:
-        """End a look that is going on, from any thread: nothing is launched any more."""
+        """End a running scan, from any thread: no more programs are launched."""
         self._stopped = True
 
     def look(self) -> GuardedPaths:
-        """What is there now. One `stat` for each folder; ten thousand files take some milliseconds."""
+        """The guarded paths now. Costs one `stat` per folder: some milliseconds for ten thousand files."""
         waiting, seen = [self._root], dict[str, _ScannedFolder]()
         stat, past = os.lstat, self._known.get
         while waiting and len(seen) < MAX_GUARDED_FOLDERS and not self._stopped:
@@ -117,7 +107,7 @@ class GuardedPathWatch:
         return GuardedPaths(protected[:MAX_GUARDED_PATHS], secret[:MAX_GUARDED_PATHS], links, whole)
 
     def _tails(self, tails: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
-        """Names of several parts mean something in a home folder only."""
+        """Names with several parts matter in a home folder only."""
         if not self._in_home:
             return ()
         return tuple(path for one in tails if os.path.exists(path := os.path.join(self._root, *one)))
@@ -142,7 +132,7 @@ LinkStates = tuple[tuple[str, str], ...]
 
 
 def record_links(links: tuple[str, ...], unwelcome: tuple[str, ...]) -> LinkStates:
-    """Each path with where its link leads; "" for one that is not there and must not come."""
+    """Each path with the target of its link; "" for a path that does not exist and must not appear."""
     found = []
     for path in links:
         with contextlib.suppress(OSError):
@@ -151,8 +141,8 @@ def record_links(links: tuple[str, ...], unwelcome: tuple[str, ...]) -> LinkStat
 
 
 def restore_links(seen: LinkStates, aside: str) -> tuple[str, ...]:
-    """Put back what was changed; what stood in its place goes to the folder `aside`. The paths."""
-    mended = []
+    """Restore what was changed; what replaced it is moved to the folder `aside`. Returns the paths."""
+    restored = []
     for path, target in seen:
         if _is_unchanged(path, target):
             continue
@@ -162,24 +152,26 @@ def restore_links(seen: LinkStates, aside: str) -> tuple[str, ...]:
                 _move_aside(path, os.path.join(aside, f"{os.path.basename(path)}-{secrets.token_hex(4)}"))
             if target:
                 os.symlink(target, path)
-            mended.append(path)
-    return tuple(mended)
+            restored.append(path)
+    return tuple(restored)
 
 
-def format_report(mended: tuple[str, ...], came: tuple[str, ...], root: str) -> str:
-    """What the output of a command says of it, or nothing."""
+def format_report(restored: tuple[str, ...], appeared: tuple[str, ...], root: str) -> str:
+    """What is added to the output of a command, or nothing."""
     lines = []
-    if mended:
-        lines.append(f"put back what the command had changed, and must not: {_format_names(mended, root)}")
-    if came:
+    if restored:
         lines.append(
-            f"came while it ran, and programs obey it, look before you use it: {_format_names(came, root)}"
+            f"restored protected paths that the command had changed: {_format_names(restored, root)}"
+        )
+    if appeared:
+        lines.append(
+            f"new files that control other programs, check them before use: {_format_names(appeared, root)}"
         )
     return "".join(f"\n[{line}]\n" for line in lines)
 
 
 def _format_names(paths: tuple[str, ...], root: str) -> str:
-    """A few of them; a name with odd letters cannot pass for a line of ours."""
+    """A few of the paths. A name with unusual characters cannot pass for a line of ours."""
     names = [os.path.relpath(one, root) for one in paths[:MAX_NAMED_PATHS]]
     more = f" and {len(paths) - MAX_NAMED_PATHS} more" if len(paths) > MAX_NAMED_PATHS else ""
     return ", ".join(one if one.isprintable() else ascii(one) for one in names) + more
@@ -196,12 +188,17 @@ def _move_aside(path: str, to: str) -> None:
     try:
         os.rename(path, to)
     except OSError:
-        # Another disk: out of the way beside its place, under a name that nothing reads.
+        # Another disk: moved out of the way in the same folder, under a name that nothing reads.
         os.rename(path, f"{path}.put-aside-{secrets.token_hex(4)}")
 
 
 class MountStubs:
-    """The stubs of one workspace. Every method may block for a moment: call it in a thread."""
+    """The stubs of one workspace. Linux only.
+
+    Several programs, and several cockpit processes, may run in one workspace: a lock counts them, and the
+    last one removes the stubs. A record outside of the workspace lists our stubs; what a crash left is
+    removed by the next launch. Every method may block for a moment: call it in a thread.
+    """
 
     def __init__(self, root: str, state: str, home: str) -> None:
         self._root, self._is_home = root, root == home
@@ -212,8 +209,11 @@ class MountStubs:
         self._users = self._folder / f"{name}.users"
 
     def begin(self, extra: tuple[str, ...] = ()) -> tuple[int, tuple[str, ...]]:
-        """Make what is missing of the protected names, and of `extra` (absolute paths). A token for `end`,
-        and the paths that are stubs now, by this call or by another that still runs."""
+        """Create stubs for the missing protected names and for `extra` (absolute paths).
+
+        Returns a token for `end`, and the paths that are stubs now, made by this call or by another that
+        still runs.
+        """
         with self._locked():
             token = os.open(self._users, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
@@ -222,17 +222,17 @@ class MountStubs:
                 known = set(self._read())
                 candidates = (*(os.path.join(self._root, one) for one in stub_names(self._is_home)), *extra)
                 missing = [one for one in candidates if one not in known and not os.path.lexists(one)]
-                # Recorded first: a kill between the two leaves a name too many, not a stub.
+                # Recorded first: a kill in between leaves a name too many in the record, not a stub.
                 self._write(sorted(known.union(missing)))
                 made = known.union(one for one in missing if _make_stub(one))
-                fcntl.flock(token, fcntl.LOCK_SH)
+                _flock(token, "LOCK_SH")
             except BaseException:
                 os.close(token)
                 raise
             return token, tuple(sorted(one for one in made if os.path.lexists(one)))
 
     def end(self, token: int) -> None:
-        """Remove the stubs if nobody else needs them."""
+        """Remove the stubs if no other program needs them."""
         with self._locked():
             try:
                 if _is_only_user(token):
@@ -254,7 +254,7 @@ class MountStubs:
 
     def _sweep(self) -> None:
         for path in self._read():
-            # Only what is still empty: anything else is somebody's.
+            # Only empty folders: anything else belongs to someone.
             with contextlib.suppress(OSError):
                 os.rmdir(path)
         self._record.unlink(missing_ok=True)
@@ -264,7 +264,7 @@ class MountStubs:
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         lock = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            _flock(lock, "LOCK_EX")
             yield
         finally:
             os.close(lock)
@@ -280,10 +280,17 @@ class MountStubs:
         self._record.write_text(json.dumps(paths), encoding="ascii")
 
 
+def _flock(file: int, *flags: str) -> None:
+    # Windows has no such module, and imports this one.
+    import fcntl
+
+    fcntl.flock(file, sum(getattr(fcntl, flag) for flag in flags))
+
+
 def _is_only_user(token: int) -> bool:
-    """Whether no other holds the users' lock; if so this one holds it alone."""
+    """Whether nobody else holds the users' lock; if so this process now holds it exclusively."""
     try:
-        fcntl.flock(token, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _flock(token, "LOCK_EX", "LOCK_NB")
     except BlockingIOError:
         return False
     return True

@@ -1,9 +1,8 @@
-"""What a held program sees of the machine besides its workspace: which folders are hidden whole, which
-toolchains come back into them, read-only. Looks at the disk, changes nothing.
+"""What a sandboxed program sees of the machine besides its workspace: hidden folders, and toolchains shown
+read-only.
 
-Files that a held program leaves for cockpit, outside of the project: one folder for each root.
-
-What lies there was written by a program: whoever reads it follows no link.
+Also the scratch folder of each root, the only other place that such a program may write. Whoever reads files
+there follows no link: programs wrote them.
 """
 
 import contextlib
@@ -21,9 +20,9 @@ from cockpit.workspace.resolver import is_within
 from cockpit.workspace.sandbox.values import Surroundings
 from cockpit.workspace.word_set import word_set
 
-# Where people and services keep what is theirs. /run holds the sockets: docker, dbus, the ssh agent.
+# Where users and services keep their data. /run has the sockets: docker, dbus, the ssh agent.
 HIDDEN_FOLDERS = ("/home", "/root", "/run", "/tmp", "/var/tmp", "/var/run", "/var/backups", "/var/spool/cron")
-# Readable by root, which a container often is; the kernel still takes us for their owner.
+# Readable by root, as which a container often runs: the kernel still treats us as the owner.
 SYSTEM_SECRETS = word_set(
     """
     /etc/shadow /etc/shadow- /etc/gshadow /etc/gshadow- /etc/sudoers /etc/sudoers.d /etc/ssl/private
@@ -43,7 +42,7 @@ TOOLCHAINS = word_set(
     .cache/ms-playwright .cache/pre-commit .cache/uv .cache/pip .cache/yarn .yarn bin sdk
     """
 )
-# Secrets that lie within the folders above.
+# Secrets inside the folders above.
 TOOLCHAIN_SECRETS = word_set(
     ".local/share/uv/credentials .volta/hooks.json .rye/credentials .cargo/credentials.toml"
 )
@@ -63,8 +62,8 @@ NOT_INSTALLATIONS = frozenset({".cargo", ".local", ".config", ".m2", ".gradle", 
 
 @dataclass(frozen=True, slots=True)
 class HostView:
-    """The machine as a held program sees it: folders hidden around and in the workspace, what comes back
-    into them, and single paths that are masked."""
+    """The machine as a sandboxed program sees it: folders hidden around and inside the workspace, paths shown
+    again in them, and single paths that are masked."""
 
     outer: tuple[str, ...]
     inner: tuple[str, ...]
@@ -73,7 +72,7 @@ class HostView:
 
 
 def look_at_host(around: Surroundings, environment: Mapping[str, str], prefixes: tuple[str, ...]) -> HostView:
-    """Looked at now: some hundred paths, so that whoever asks often keeps it for a while."""
+    """Look now, at some hundred paths; frequent callers cache the result for a while."""
     outer, inner = hidden_folders(around.home, around.own, around.root)
     masked = (*secrets_in_toolchains(around.home), *readable_system_secrets())
     return HostView(
@@ -82,8 +81,7 @@ def look_at_host(around: Surroundings, environment: Mapping[str, str], prefixes:
 
 
 def scratch_folder(root: str) -> str:
-    """The folder that held programs of `root` may write to besides the workspace; each root has its own.
-    What lies in it was written by them: whoever reads it follows no link there."""
+    """The folder that sandboxed programs of `root` may write besides the workspace."""
     name = hashlib.sha256(os.fsencode(root)).hexdigest()[:16]
     return os.path.realpath(paths.cache() / "scratch" / name)
 
@@ -96,7 +94,8 @@ def find_surroundings(root: str, linked: tuple[str, ...] = ()) -> Surroundings:
 
 
 def hidden_folders(home: str, own: tuple[str, ...], root: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The folders that are emptied for a held program: those around or beside `root`, and those in it."""
+    """The folders that appear empty to a sandboxed program: those around or beside `root`, and those inside
+    it."""
     found = {os.path.realpath(one) for one in (*HIDDEN_FOLDERS, home, *own)} - {"/", root}
     folders = sorted(one for one in found if os.path.isdir(one))
     inner = [one for one in folders if is_within(one, root)]
@@ -104,7 +103,7 @@ def hidden_folders(home: str, own: tuple[str, ...], root: str) -> tuple[tuple[st
 
 
 def outermost_folders(folders: list[str]) -> tuple[str, ...]:
-    """Sorted `folders`, without those that lie in another."""
+    """Sorted `folders` without those inside another."""
     found: list[str] = []
     for folder in folders:
         if not is_below(folder, found):
@@ -113,8 +112,8 @@ def outermost_folders(folders: list[str]) -> tuple[str, ...]:
 
 
 def shown_toolchains(home: str, environment: Mapping[str, str], prefixes: tuple[str, ...]) -> tuple[str, ...]:
-    """The toolchains that lie in hidden folders and come back: known ones, what `PATH` and the variables
-    of toolchains name, and `prefixes` (our own Python). Real paths, outermost only."""
+    """The toolchains inside hidden folders that are shown: known ones, what `PATH` and toolchain variables
+    name, and `prefixes` (our own Python). Real paths, outermost only."""
     wanted = [os.path.join(home, one) for one in sorted(TOOLCHAINS)]
     wanted += [environment[name] for name in sorted(TOOLCHAIN_VARIABLES) if environment.get(name)]
     for entry in environment.get("PATH", "").split(os.pathsep):
@@ -126,7 +125,7 @@ def shown_toolchains(home: str, environment: Mapping[str, str], prefixes: tuple[
 
 
 def secrets_in_toolchains(home: str) -> tuple[str, ...]:
-    """The secrets that lie in toolchains."""
+    """The secrets inside toolchains."""
     return tuple(
         path for one in sorted(TOOLCHAIN_SECRETS) if os.path.lexists(path := os.path.join(home, one))
     )
@@ -139,8 +138,8 @@ def readable_system_secrets() -> tuple[str, ...]:
 def reachable_sockets(
     hides: tuple[str, ...], seen: tuple[str, ...], listing: str = "/proc/net/unix"
 ) -> tuple[str, ...]:
-    """The sockets of other programs that have a path outside of `hides`, or within `seen`: a namespace of
-    the network does not stop who can reach the path."""
+    """The sockets of other programs with a path outside of `hides` or inside `seen`: a network namespace does
+    not stop a program that can reach the path."""
     try:
         lines = Path(listing).read_text(encoding="utf-8", errors="surrogateescape").splitlines()[1:]
     except OSError:
@@ -156,7 +155,7 @@ def is_below(path: str, folders: tuple[str, ...] | list[str]) -> bool:
 
 
 def _installation_folders(entry: str, home: str) -> Iterator[str]:
-    """A folder of programs, and with it the installation it is the `bin` of."""
+    """A folder of programs, and the installation whose `bin` it is."""
     if not os.path.isabs(entry):
         return
     yield entry
@@ -181,7 +180,7 @@ def _may_be_shown(path: str, home: str) -> bool:
 
 
 def _holds_no_key(path: str) -> bool:
-    """A setting of git may hold a password in an address, or a header with a token."""
+    """Git settings may contain a password in a URL, or a header with a token."""
     try:
         return KEY_IN_GIT_SETTINGS.search(Path(path).read_bytes()) is None
     except OSError:
@@ -197,17 +196,17 @@ def scratch_file_path(root: str, name: str) -> str:
 
 
 def prepare_scratch_file(path: str) -> None:
-    """Before a run: the folder is there, the file is not."""
+    """Before a run: create the folder and remove the file."""
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)
 
 
 def consume_scratch_file(path: str) -> str:
-    """What a run left at `path`, which is removed; "" where that is no plain file."""
+    """What a run left at `path`, which is removed; "" if it is not a regular file."""
     if not path:
         return ""
-    # Not blocking: a pipe in its place would wait for a writer.
+    # Non-blocking: opening a pipe would wait for a writer.
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
     try:
         fd = os.open(path, flags)

@@ -1,12 +1,9 @@
-"""How much a held program may take: processes, the size of a file, open files, no core dumps.
+"""Kernel limits on a sandboxed process: resource limits, and Landlock where bubblewrap is missing.
 
-bubblewrap sets no limits, so `prlimit` does, inside. The kernel does not count the processes of the first
-user, root, against a limit: there a control group counts them, where one can be made.
-
-Landlock, the kernel's own fence around files: what it allows for one launch, and whether it is there.
-
-It is less than a sandbox, and is called *partial*: it sees no names within an allowed folder (so .git/config
-can be written in a build), does not stop chmod, and hides no processes. Sockets are refused by a filter.
+bubblewrap sets no resource limits, so `prlimit` does, inside. The kernel does not count the processes of root
+against a limit, so a control group counts them where one can be made. Landlock is called *partial*: it sees
+no names inside an allowed folder (a build can write .git/config), does not stop chmod and hides no processes.
+Sockets are refused by the seccomp filter.
 """
 
 import contextlib
@@ -31,7 +28,7 @@ JOIN_SCRIPT = 'echo $$ >"$1/cgroup.procs" || exit 125; shift; exec "$@"'
 
 @dataclass(frozen=True, slots=True)
 class ResourceLimits:
-    """`inside` goes before the command, `outside` before the sandbox. `missing` says what does not hold."""
+    """`inside` goes before the command, `outside` before the sandbox. `missing` says what is not limited."""
 
     inside: tuple[str, ...] = ()
     outside: tuple[str, ...] = ()
@@ -39,12 +36,12 @@ class ResourceLimits:
 
 
 def resource_limits(uid: int, groups: Path = CGROUP_ROOT) -> ResourceLimits:
-    """What can be held here. Makes a control group for root; `drop` removes it."""
+    """The limits that work here. Makes a control group for root; `remove_group` removes it."""
     program = shutil.which("prlimit", path="/usr/bin:/bin:/usr/local/bin")
     inside: tuple[str, ...] = ()
     if program:
         inside = (program, *(f"--{name}={most}" for name, most in limit_values()), "--")
-    missing = "" if program else "no limits of size: prlimit (util-linux) is not installed"
+    missing = "" if program else "no resource limits: prlimit (util-linux) is not installed"
     if uid != 0:
         return ResourceLimits(inside, (), missing)
     group = _make_group(groups)
@@ -56,7 +53,7 @@ def resource_limits(uid: int, groups: Path = CGROUP_ROOT) -> ResourceLimits:
 
 
 def limit_values() -> tuple[tuple[str, int], ...]:
-    """Each limit by its name, never above what cockpit itself has."""
+    """Each limit by name, never above cockpit's own."""
     # Windows has no such module, and imports this one.
     import resource
 
@@ -66,17 +63,17 @@ def limit_values() -> tuple[tuple[str, int], ...]:
         ("nofile", resource.RLIMIT_NOFILE, MAX_OPEN_FILES),
         ("core", resource.RLIMIT_CORE, 0),
     )
-    found = []
+    values = []
     for name, kind, most in wanted:
         hard = resource.getrlimit(kind)[1]
-        found.append((name, most if hard == resource.RLIM_INFINITY else min(most, hard)))
-    return tuple(found)
+        values.append((name, most if hard == resource.RLIM_INFINITY else min(most, hard)))
+    return tuple(values)
 
 
-def remove_group(held: ResourceLimits) -> None:
-    if held.outside:
+def remove_group(limits: ResourceLimits) -> None:
+    if limits.outside:
         with contextlib.suppress(OSError):
-            os.rmdir(held.outside[-1])
+            os.rmdir(limits.outside[-1])
 
 
 def _make_group(groups: Path) -> Path | None:
@@ -95,7 +92,7 @@ def _make_group(groups: Path) -> Path | None:
 
 
 def _remove_stale_groups(parent: Path) -> None:
-    """Groups whose cockpit is gone. One that still has members cannot be removed."""
+    """Remove groups whose cockpit is gone. One with members cannot be removed."""
     for group in parent.glob(f"{GROUP_PREFIX}[0-9]*"):
         if not os.path.isdir(f"/proc/{group.name.removeprefix(GROUP_PREFIX)}"):
             with contextlib.suppress(OSError):
@@ -105,24 +102,24 @@ def _remove_stale_groups(parent: Path) -> None:
 CREATE_RULESET = 444
 VERSION_FLAG = 1
 DEVICE_FILES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
-LAUNCHER = str(Path(__file__).with_name("fenced.py"))
+LAUNCHER = str(Path(__file__).with_name("landlock_launcher.py"))
 
 
 def landlock_version() -> int:
-    """The version of the kernel's interface; 0 where there is none."""
+    """The version of the kernel interface; 0 if there is none."""
     if sys.platform != "linux":
         return 0
     try:
-        found: int = ctypes.CDLL(None, use_errno=True).syscall(
+        number: int = ctypes.CDLL(None, use_errno=True).syscall(
             CREATE_RULESET, None, ctypes.c_size_t(0), VERSION_FLAG
         )
     except (OSError, AttributeError):
         return 0
-    return max(found, 0)
+    return max(number, 0)
 
 
 def visible_paths(hides: tuple[str, ...], folder: str = "/") -> Iterator[str]:
-    """The paths that hold all of the machine but `hides` and what lies in them."""
+    """The paths that together contain the whole file system except `hides` and what is in them."""
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_symlink() or any(is_within(entry.path, one) for one in hides):
@@ -141,9 +138,9 @@ def launch_plan(
     connects: bool,
     refusals: bytes,
 ) -> bytes:
-    """What the launcher is told: it fences itself in and then becomes `argv`."""
+    """The plan for the launcher, which confines itself and then becomes `argv`."""
     counts = {name.upper(): most for name, most in limit_values()}
-    said = {
+    plan = {
         "argv": argv,
         "reads": reads,
         "writes": writes,
@@ -152,9 +149,9 @@ def launch_plan(
         "refusals": refusals.hex(),
         "limits": counts,
     }
-    return json.dumps(said).encode()
+    return json.dumps(plan).encode()
 
 
 def launcher_argv(fd: int) -> tuple[str, ...]:
-    """The argv of the launcher; its plan is read from `fd`."""
+    """The argv of the launcher; it reads its plan from `fd`."""
     return (sys.executable, "-I", "-S", LAUNCHER, str(fd))

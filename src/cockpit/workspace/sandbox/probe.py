@@ -1,7 +1,4 @@
-"""What this machine can hold a program in with: tried, not guessed. Says what would mend what is missing.
-
-`reason_for` is pure: it turns what was seen into the sentence a person reads.
-"""
+"""Finds out by trying what this machine can sandbox a program with, and how to fix what is missing."""
 
 import os
 import shutil
@@ -17,7 +14,7 @@ from cockpit.workspace.sandbox import kernel_limits
 from cockpit.workspace.sandbox.bubblewrap import BubblewrapFeatures
 from cockpit.workspace.sandbox.seccomp import build_filter as refusals
 
-# On Ubuntu only this one may make user namespaces (AppArmor names it by its path).
+# On Ubuntu only this path may create user namespaces (an AppArmor profile names it).
 SYSTEM_BWRAP = "/usr/bin/bwrap"
 PROBE_SECONDS = 10
 INSTALL_COMMANDS = {
@@ -39,67 +36,67 @@ NAMESPACE_SETTINGS = (
 
 @dataclass(frozen=True, slots=True)
 class ProbeResult:
-    """What was found: `features` where bubblewrap works."""
+    """The result: `features` is set if bubblewrap works."""
 
     isolation: Isolation
     features: BubblewrapFeatures | None = None
 
 
 def probe_sandbox(platform: str = sys.platform, machine: str = "") -> ProbeResult:
-    """Try it. Takes some ten milliseconds, and starts programs: call it in a thread."""
+    """Try it. Takes some ten milliseconds and starts programs: call it in a thread."""
     if platform != "linux":
         return ProbeResult(Isolation("none", "none", unsupported_reason(platform)))
-    # With `.` in PATH a folder that nobody trusts would say what the sandbox is.
+    # With `.` in PATH an untrusted folder would decide what the sandbox is.
     where = absolute_search_path(os.environ.get("PATH", os.defpath))
     is_there = os.access(SYSTEM_BWRAP, os.X_OK) and _is_in_path(SYSTEM_BWRAP)
     program = SYSTEM_BWRAP if is_there else shutil.which("bwrap", path=where)
-    features, said = _try_bubblewrap(program) if program else (None, "")
+    features, message = _try_bubblewrap(program) if program else (None, "")
     filtered = bool(refusals(machine or os.uname().machine, unix=True))
     if features is not None and filtered:
         return ProbeResult(Isolation("full", "bwrap"), features)
     if features is not None:
-        reason = f"no filter of system calls is known for {os.uname().machine}"
+        reason = f"there is no seccomp filter for {os.uname().machine}"
     else:
-        reason = bubblewrap_failure_reason(program or "", said, shutil.which, _read_setting)
+        reason = bubblewrap_failure_reason(program or "", message, shutil.which, _read_setting)
     if kernel_limits.landlock_version() > 0 and filtered:
-        as_root = "; cockpit runs as root, so chmod reaches further" if os.geteuid() == 0 else ""
+        as_root = "; cockpit runs as root, so chmod affects more files" if os.geteuid() == 0 else ""
         return ProbeResult(Isolation("partial", "landlock", reason + as_root))
     return ProbeResult(Isolation("none", "none", f"{reason}; this kernel has no Landlock either"))
 
 
 def unsupported_reason(platform: str) -> str:
-    """Why there is no sandbox on a system that is not Linux."""
+    """Why there is no sandbox on a system other than Linux."""
     if platform == "darwin":
-        return "macOS has none to count on (sandbox-exec is withdrawn); approvals protect you"
+        return "macOS has no supported sandbox (sandbox-exec is deprecated); approvals protect you"
     if platform == "win32":
         return (
             "Windows has no sandbox that cockpit can set up without an administrator; approvals protect you"
         )
-    return f"no sandbox is known for {platform}; approvals protect you"
+    return f"cockpit has no sandbox for {platform}; approvals protect you"
 
 
 def bubblewrap_failure_reason(
-    program: str, said: str, which: Callable[[str], str | None], knob: Callable[[str], str]
+    program: str, message: str, which: Callable[[str], str | None], knob: Callable[[str], str]
 ) -> str:
-    """Why bubblewrap does not hold here, with the one command that mends it where one is known."""
+    """Why bubblewrap does not work here, with the command that fixes it if one is known. Pure."""
     if not program:
         verb = next((f"`{words} bubblewrap`" for tool, words in INSTALL_COMMANDS.items() if which(tool)), "")
         return f"bubblewrap is not installed; {verb or 'install the package bubblewrap'}"
     for name, bad, mend in NAMESPACE_SETTINGS:
         if knob(name) == bad:
             return f"user namespaces are switched off; `{mend}`"
-    return f"bubblewrap cannot set up a sandbox here: {said or 'it did not say why'}"
+    return f"bubblewrap cannot set up a sandbox here: {message or 'it gave no reason'}"
 
 
 def _try_bubblewrap(program: str) -> tuple[BubblewrapFeatures | None, str]:
-    """What this bubblewrap can, tried with a real sandbox; None and its own words when it fails."""
+    """What this bubblewrap supports, tried with a real sandbox; None and its error message if it fails."""
     asked = _run((program, "--help"))
     if asked is None or asked.returncode != 0:
-        return None, f"{program} does not answer"
+        return None, f"{program} does not respond"
     text = asked.stdout + asked.stderr
-    # From the first version with it on, an ordinary user is not the one inside who can undo it.
+    # Root inside could undo --disable-userns, so an ordinary user runs inside.
     uid, gid = os.getuid() or 1000, os.getgid() or 1000
-    said = ""
+    message = ""
     for disables in (True, False):
         if disables and "--disable-userns" not in text:
             continue
@@ -110,17 +107,17 @@ def _try_bubblewrap(program: str) -> tuple[BubblewrapFeatures | None, str]:
         options += ["--ro-bind", "/", "/", "--tmpfs", "/tmp", "--dev", "/dev", "--proc", "/proc"]
         options += ["--ro-bind", "/proc/sys", "/proc/sys"]
         done = _run_filtered((program, *options), ("/bin/sh", "-c", "echo $$"))
-        # A pid namespace: the shell is one of the first few processes. A program that only says yes is not.
+        # In a pid namespace the shell is one of the first processes; a fake bwrap would not pass this.
         if done is not None and done.returncode == 0 and done.stdout.strip() in ("1", "2", "3"):
             return features, ""
-        said = said or _first_line(done)
-    return None, said
+        message = message or _first_line(done)
+    return None, message
 
 
 def _run_filtered(
     options: tuple[str, ...], command: tuple[str, ...]
 ) -> "subprocess.CompletedProcess[str] | None":
-    """Run with the filter of system calls that commands get."""
+    """Run with the seccomp filter that commands get."""
     fd = memory_file(refusals(os.uname().machine, unix=False))
     try:
         return _run((*options, "--seccomp", str(fd), "--", *command), fd)
@@ -129,7 +126,7 @@ def _run_filtered(
 
 
 def memory_file(content: bytes) -> int:
-    """A file in memory that holds `content`, to be read from its start. Whoever asked closes it."""
+    """A file in memory with this content, open at its start. The caller closes it."""
     fd = os.memfd_create("cockpit", os.MFD_CLOEXEC)
     os.write(fd, content)
     os.lseek(fd, 0, os.SEEK_SET)
@@ -155,13 +152,13 @@ def _run(argv: tuple[str, ...], *fds: int) -> "subprocess.CompletedProcess[str] 
 
 def _first_line(done: "subprocess.CompletedProcess[str] | None") -> str:
     if done is None:
-        return "it does not answer"
+        return "it does not respond"
     lines = done.stderr.strip().splitlines()
     return lines[0][:200] if lines else f"it ended with code {done.returncode}"
 
 
 def _is_in_path(program: str) -> bool:
-    """Whoever takes a program's folder out of PATH means it; a fake in front of it is passed over."""
+    """A user who removes a program's folder from PATH means it; a fake earlier in PATH is ignored."""
     return os.path.dirname(program) in os.environ.get("PATH", os.defpath).split(os.pathsep)
 
 

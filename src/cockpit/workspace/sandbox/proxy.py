@@ -1,9 +1,9 @@
-"""The one way to the network for a held program that may reach named hosts: an HTTP proxy of ours, on a
-socket with a path that is mounted into the sandbox. Decides by exact name; opens nothing by itself.
+"""The HTTP proxy through which a sandboxed program reaches the hosts of its launch and nothing else.
 
-What a program says is not trusted: a name with an odd letter, another port, or an address of this machine
-behind an allowed name is refused. It cannot see into TLS: who may be reached at a name is the name's owner's
-affair.
+Its socket has a path that is mounted into the sandbox. Hosts are compared by exact name. Requests are not
+trusted: a name with an unusual character, another port, or an allowed name that resolves to an address of
+this machine is refused. The proxy cannot see into TLS: what is served under an allowed name is up to the
+owner of the name.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ HOP_BY_HOP = (b"proxy-", b"connection:", b"keep-alive:", b"host:")
 
 @dataclass(frozen=True, slots=True)
 class ProxyTarget:
-    """What a request asks for: `head` is what is sent on, empty for a tunnel."""
+    """The target of a request: `head` is what is sent on, empty for a tunnel."""
 
     host: str
     port: int
@@ -36,13 +36,13 @@ class ProxyTarget:
 
 
 class Proxy:
-    """It listens from `start` to `close`; `path` is its socket."""
+    """Listens from `start` to `close`; `path` is its socket."""
 
     def __init__(self, hosts: tuple[str, ...]) -> None:
         for host in hosts:
             if not HOST_NAME.fullmatch(host):
                 hint = "write names like pypi.org, or with a port: localhost:8080"
-                raise CockpitError(f"{host!r} is no exact name of a host", hint)
+                raise CockpitError(f"{host!r} is not an exact host name", hint)
         self._hosts = frozenset(hosts)
         self._folder = ""
         self._server: asyncio.Server | None = None
@@ -53,9 +53,9 @@ class Proxy:
         return os.path.join(self._folder, "proxy")
 
     async def start(self) -> None:
-        # Short: the path of a socket has 107 bytes.
+        # A short path: socket paths have at most 107 bytes.
         self._folder = await asyncio.to_thread(tempfile.mkdtemp, "", "cockpit-")
-        self._server = await asyncio.start_unix_server(self._take, self.path, limit=MAX_HEAD_BYTES)
+        self._server = await asyncio.start_unix_server(self._accept, self.path, limit=MAX_HEAD_BYTES)
 
     async def close(self) -> None:
         if self._server is not None:
@@ -65,7 +65,7 @@ class Proxy:
         await asyncio.gather(*self._running, return_exceptions=True)
         await asyncio.to_thread(shutil.rmtree, self._folder, True)
 
-    async def _take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         if task is not None:
             self._running.add(task)
@@ -81,21 +81,21 @@ class Proxy:
             target = parse_request(await reader.readuntil(b"\r\n\r\n"))
         address = await self._address(target) if target is not None else None
         if target is None or address is None:
-            name = target.host if target is not None else "that"
-            said = f"cockpit: {name} is not among the hosts of this command\n".encode()
-            writer.write(FORBIDDEN_RESPONSE % (len(said), said))
+            name = target.host if target is not None else "this host"
+            reason = f"cockpit: {name} is not one of the hosts that this command may reach\n".encode()
+            writer.write(FORBIDDEN_RESPONSE % (len(reason), reason))
             await writer.drain()
             return
         async with asyncio.timeout(TIMEOUT_SECONDS):
             there, onward = await asyncio.open_connection(address, target.port)
         try:
             (onward if target.head else writer).write(target.head or b"HTTP/1.1 200 OK\r\n\r\n")
-            await asyncio.gather(_pour(reader, onward), _pour(there, writer))
+            await asyncio.gather(_copy(reader, onward), _copy(there, writer))
         finally:
             onward.close()
 
     async def _address(self, target: ProxyTarget) -> str | None:
-        """Where an allowed name is; None for one that is not, or that leads to this machine."""
+        """The address of an allowed host; None if it is not allowed, or resolves to this machine."""
         named = f"{target.host}:{target.port}" in self._hosts
         if not named and not (target.host in self._hosts and target.port in DEFAULT_PORTS):
             return None
@@ -106,7 +106,8 @@ class Proxy:
 
 
 def is_reachable(host: str, address: str) -> bool:
-    """Whether a name may lead to `address`: to this machine and its neighbours only by their own names."""
+    """Whether a host name may resolve to `address`: this machine and its neighbours only by their own
+    names."""
     at = ipaddress.ip_address(address.partition("%")[0])
     if host == "localhost" or host == address:
         return True
@@ -114,7 +115,7 @@ def is_reachable(host: str, address: str) -> bool:
 
 
 def parse_request(head: bytes) -> ProxyTarget | None:
-    """What the head of a request asks for; None for what is no request to a proxy."""
+    """The target in the head of a request; None if it is not a proxy request."""
     lines = head[:-4].split(b"\r\n")
     words = lines[0].split(b" ")
     if len(words) != 3 or not re.fullmatch(rb"HTTP/1\.[01]", words[2]):
@@ -130,7 +131,7 @@ def parse_request(head: bytes) -> ProxyTarget | None:
         return None
     kept = [line for line in lines[1:] if not line.lower().startswith(HOP_BY_HOP)]
     start = b" ".join((method, (slash or b"/") + rest, b"HTTP/1.1"))
-    # One request for each connection: a second one could name another host.
+    # One request per connection: a second one could name another host.
     sent = b"\r\n".join((start, b"Host: " + place, b"Connection: close", *kept))
     return ProxyTarget(target.host, target.port, sent + b"\r\n\r\n")
 
@@ -146,7 +147,7 @@ def _parse_target(place: bytes, port: int) -> ProxyTarget | None:
     return ProxyTarget(host, int(number) if colon else port)
 
 
-async def _pour(source: asyncio.StreamReader, to: asyncio.StreamWriter) -> None:
+async def _copy(source: asyncio.StreamReader, to: asyncio.StreamWriter) -> None:
     while piece := await source.read(65_536):
         to.write(piece)
         await to.drain()

@@ -1,7 +1,7 @@
-"""A launch becomes what is started: behind bubblewrap, behind Landlock, or as it is.
+"""Turns a launch into what is started: inside bubblewrap, confined by Landlock, or as it is.
 
-`Sandbox` holds what is known of one workspace between launches. It decides nothing of what may run; what
-really holds is in `Held.label`, never what was hoped for.
+`Sandbox` caches what is known of one workspace between launches. Decides nothing about what may run.
+`SandboxedLaunch.label` says what really confines the process, not what was intended.
 """
 
 import asyncio
@@ -13,7 +13,6 @@ import threading
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from cockpit.plugin.workspace import Isolation, Launch, SandboxMissing
 from cockpit.workspace import environment as environments
@@ -26,25 +25,27 @@ from cockpit.workspace.sandbox import (
     kernel_limits,
     seccomp,
 )
-from cockpit.workspace.sandbox.guarded_paths import GuardedPaths, GuardedPathWatch, unwelcome_paths
+from cockpit.workspace.sandbox.guarded_paths import (
+    GuardedPaths,
+    GuardedPathWatch,
+    MountStubs,
+    unwelcome_paths,
+)
 from cockpit.workspace.sandbox.probe import SWITCHED_OFF, ProbeResult, memory_file, probe_sandbox
 from cockpit.workspace.sandbox.proxy import Proxy
 from cockpit.workspace.sandbox.values import SandboxedLaunch, SandboxSettings, Surroundings
 
-if TYPE_CHECKING:
-    from cockpit.workspace.sandbox.guarded_paths import MountStubs
-
 BRIDGE_PROGRAM = str(Path(__file__).with_name("bridge.py"))
-# Our own Python, and what of cockpit runs inside.
+# Our own Python, and the part of cockpit that runs inside.
 OWN_PREFIXES = (sys.prefix, sys.base_prefix, str(Path(__file__).parent))
-# Seconds for which toolchains and the like are not looked for again.
+# Seconds before toolchains and the like are looked for again.
 HOST_VIEW_SECONDS = 20.0
 _PROBE_RESULTS: dict[str, ProbeResult] = {}
 _PROBE_LOCK = threading.Lock()
 
 
 class Sandbox:
-    """What holds the programs of one root. Methods that are no coroutines look at the disk."""
+    """Prepares the sandboxed programs of one root. Methods that are not coroutines look at the disk."""
 
     def __init__(self, around: Surroundings, settings: SandboxSettings) -> None:
         self._around, self._settings = around, settings
@@ -62,14 +63,14 @@ class Sandbox:
             self._probed = await asyncio.to_thread(self._probe)
         return self._probed.isolation
 
-    async def hold(self, launch: Launch, mark: tuple[str, str]) -> SandboxedLaunch:
-        """How `launch` is started. Raises `SandboxMissing`. Give it back to `release` when it has ended;
-        its `fds` are closed by whoever started it."""
+    async def prepare(self, launch: Launch, mark: tuple[str, str]) -> SandboxedLaunch:
+        """Prepare the start of `launch`. Pass the result to `release` when it has ended; whoever starts it
+        closes its `fds`. Raises `SandboxMissing`."""
         known = await self.isolation()
         if self._settings.use == "required" and known.level != "full":
             raise SandboxMissing(
-                f"settings require a sandbox and there is none: {known.reason}",
-                'mend that, or set [sandbox] use = "auto" in your own settings',
+                f"the settings require a sandbox, but none works here: {known.reason}",
+                'fix that, or set [sandbox] use = "auto" in your own settings',
             )
         proxy = Proxy(launch.hosts) if launch.profile == "net" and launch.hosts else None
         if proxy is None or known.level != "full":
@@ -82,7 +83,7 @@ class Sandbox:
             raise
 
     async def release(self, held: SandboxedLaunch) -> str:
-        """Clean up after a launch. What a reader of its output has to know of it, or nothing."""
+        """Clean up after a launch. Returns what a reader of its output must know, or nothing."""
         if held.proxy is not None:
             await held.proxy.close()
         return await asyncio.to_thread(self._release, held)
@@ -97,19 +98,19 @@ class Sandbox:
         if self._settings.use == "off":
             return ProbeResult(SWITCHED_OFF)
         with _PROBE_LOCK:
-            # A machine does not change under a running program, but for where it looks for bubblewrap.
+            # The machine does not change while cockpit runs, except for where bubblewrap is looked for.
             where = os.environ.get("PATH", "")
             found = _PROBE_RESULTS[where] = (
                 _PROBE_RESULTS[where] if where in _PROBE_RESULTS else probe_sandbox()
             )
         if found.isolation.level == "full":
             self._sweep()
-            # A daemon: nobody waits for a first look over a huge root that no launch needed.
+            # A daemon: nothing waits for the first scan of a huge root that no launch needed.
             threading.Thread(target=self._warm, name="guarded", daemon=True).start()
         return found
 
     def _warm(self) -> None:
-        """Look over the root before the first launch does."""
+        """Scan the root before the first launch needs it."""
         with self._lock:
             self._look()
 
@@ -122,10 +123,10 @@ class Sandbox:
         os.makedirs(self._around.scratch, mode=0o700, exist_ok=True)
         inside = environments.sandbox_environment(environment, dict(launch.environment), self._around.home)
         if probed.features is not None:
-            return self._wrapped(launch, probed.features, inside, mark, label, proxy)
-        return self._fenced(launch, inside, label)
+            return self._with_bubblewrap(launch, probed.features, inside, mark, label, proxy)
+        return self._with_landlock(launch, inside, label)
 
-    def _wrapped(
+    def _with_bubblewrap(
         self,
         launch: Launch,
         features: bubblewrap.BubblewrapFeatures,
@@ -152,11 +153,11 @@ class Sandbox:
         refusals = memory_file(
             seccomp.build_filter(platform.machine(), unix=launch.profile == "build" or bool(proxy))
         )
-        # Options travel through a file: a command line is shown to every user of the machine.
+        # Options are passed in a file: every user of the machine can see a command line.
         wrapper = (features.program, "--args", str(told), "--seccomp", str(refusals), "--")
-        # What starts the sandbox can be read within it, at /proc/1/environ.
+        # The environment of what starts the sandbox is readable inside, at /proc/1/environ.
         bare = {"PATH": "/usr/bin:/bin", **dict((mark,))}
-        # Joining a control group takes as long as all of the rest: not for what only reads.
+        # Joining a control group takes as long as everything else: not for programs that only read.
         joining = () if launch.profile == "read" else held.outside
         bridge = (sys.executable, "-I", "-S", BRIDGE_PROGRAM, bubblewrap.PROXY_SOCKET) if proxy else ()
         argv = (*joining, *wrapper, *held.inside, *bridge, *launch.argv)
@@ -201,24 +202,24 @@ class Sandbox:
         )
 
     def _machine(self) -> host_view.HostView:
-        """The machine as it was some seconds ago at most."""
+        """The view of the machine, at most some seconds old."""
         key, now = os.environ.get("PATH", ""), time.monotonic()
         if self._seen is None or self._seen[0] != key or now - self._seen[1] > HOST_VIEW_SECONDS:
             self._seen = key, now, host_view.look_at_host(self._around, os.environ, OWN_PREFIXES)
         return self._seen[2]
 
     def _look(self) -> GuardedPaths:
-        """What is guarded in the root, and the secrets of the work tree around it."""
+        """The guarded paths in the root, and the secrets of the work tree around it."""
         here, *around = [one.look() for one in self._watches]
         secret = (*here.secret, *(path for one in around for path in one.secret))
         return replace(here, secret=tuple(dict.fromkeys(secret)))
 
-    def _fenced(self, launch: Launch, inside: dict[str, str], label: str) -> SandboxedLaunch:
+    def _with_landlock(self, launch: Launch, inside: dict[str, str], label: str) -> SandboxedLaunch:
         around, machine = self._around, self._machine()
         hides, shown = (*machine.outer, *machine.inner, *machine.masked), machine.shown
         writes = (around.scratch,) if launch.profile == "read" else (around.scratch, around.root)
         reads = (*kernel_limits.visible_paths(hides), *shown, around.root, self._top)
-        # Names of hosts are nothing to Landlock: where there are some, it opens none.
+        # Landlock knows no host names: with a list of hosts, nothing can be reached.
         connects = launch.profile == "net" and not launch.hosts
         refusals = seccomp.build_filter(platform.machine(), unix=launch.profile == "build", internet=connects)
         plan = kernel_limits.launch_plan(
@@ -232,16 +233,16 @@ class Sandbox:
     def _release(self, held: SandboxedLaunch) -> str:
         if held.token < 0:
             return ""
-        mended = guarded_paths.restore_links(
+        restored = guarded_paths.restore_links(
             held.before, os.path.join(self._around.state, "sandbox", "aside")
         )
-        # What cannot be removed now is by the next, or at the next start.
+        # What cannot be removed now is removed by the next launch, or at the next start.
         with contextlib.suppress(OSError):
             self._stubs().end(held.token)
-        return guarded_paths.format_report(mended, self._came(held), self._around.root)
+        return guarded_paths.format_report(restored, self._new_guarded_paths(held), self._around.root)
 
-    def _came(self, held: SandboxedLaunch) -> tuple[str, ...]:
-        """What programs obey and was not there before: below the root nothing keeps such a name away."""
+    def _new_guarded_paths(self, held: SandboxedLaunch) -> tuple[str, ...]:
+        """New paths that control programs: below the root nothing prevents such a name from appearing."""
         if held.obeyed is None:
             return ()
         with self._lock:
@@ -249,12 +250,9 @@ class Sandbox:
         return tuple(sorted({*now.protected, *now.links} - held.obeyed))
 
     def _sweep(self) -> None:
-        """What a killed cockpit left in this workspace."""
+        """Remove what a killed cockpit left in this workspace."""
         with contextlib.suppress(OSError):
             self._stubs().sweep()
 
-    def _stubs(self) -> "MountStubs":
-        # Its locks are of POSIX: Windows, which has no sandbox, must not come here.
-        from cockpit.workspace.sandbox.guarded_paths import MountStubs
-
+    def _stubs(self) -> MountStubs:
         return MountStubs(self._around.root, self._around.state, self._around.home)

@@ -1,7 +1,7 @@
-"""The system calls that a held process is refused, as a seccomp program. Pure: makes bytes, loads nothing.
+"""The seccomp filter of sandboxed processes, as bytes. Pure: loads nothing.
 
-A list of refusals, not of permissions: it closes the doors of the kernel that no build needs (key rings,
-io_uring, tracing, mounting, namespaces, modules) behind what the namespaces already hold. The layout is
+A list of refusals, not of permissions: it refuses kernel interfaces that no build needs (key rings, io_uring,
+tracing, mounting, namespaces, modules) in addition to what the namespaces already confine. The layout is
 `struct sock_filter` and `struct seccomp_data` (linux/filter.h, linux/seccomp.h).
 """
 
@@ -23,9 +23,11 @@ TERMINAL_INPUT_IOCTLS = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX: typing into some
 
 @dataclass(frozen=True, slots=True)
 class SyscallTable:
-    """One architecture: its AUDIT_ARCH number and its numbers of the calls named below. `modes` are calls
-    that set permission bits, each with the argument that holds them; `opens` those that do so where they
-    create, with the arguments of the flags and of the bits."""
+    """The numbers of one architecture: its AUDIT_ARCH and the system calls named below.
+
+    `modes` are calls that set permission bits, each with the argument that holds them; `opens` those that set
+    them when they create a file, with the arguments of the flags and of the bits.
+    """
 
     audit: int
     refused: tuple[int, ...]
@@ -150,10 +152,10 @@ BpfInstruction = tuple[int, int, int, int]
 
 
 def build_filter(machine: str, *, unix: bool, internet: bool = True) -> bytes:
-    """The filter for `machine` (as `platform.machine()` names it); b"" for one that is not known.
+    """The filter for `machine` (as `platform.machine()` names it); b"" for an unknown one.
 
-    `unix` and `internet` say which sockets can be made; a pair of unix sockets always can. Of netlink
-    there is only routing: programs list their interfaces with it.
+    `unix` and `internet` say which sockets can be created; a pair of unix sockets always can. Of netlink only
+    routing is allowed: programs list their interfaces with it.
     """
     known = SYSCALL_TABLES.get(machine)
     if known is None:
@@ -184,12 +186,12 @@ def build_filter(machine: str, *, unix: bool, internet: bool = True) -> bytes:
 
 
 def _for_syscall(number: int, steps: list[BpfInstruction]) -> list[BpfInstruction]:
-    """`steps`, which end in returns, for one call; all others go past them."""
+    """`steps`, which end in returns, for one system call; all others skip them."""
     return [(EQUAL, 0, len(steps), number), *steps]
 
 
 def _unless_setuid(bits: int) -> list[BpfInstruction]:
-    """Outside the sandbox a setuid file in the workspace would hand on the rights of whoever runs cockpit."""
+    """Outside the sandbox a setuid file in the workspace would pass on the rights of the user."""
     return [(LOAD, 0, 0, bits), (ANY, 0, 1, SETUID), _fail(EPERM), _allow()]
 
 

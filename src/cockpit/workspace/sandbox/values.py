@@ -1,4 +1,4 @@
-"""What a sandbox is told, and what it hands back. Plain values."""
+"""Values of the sandbox: its settings, the folders it must know, and a prepared launch."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -13,14 +13,14 @@ SandboxUse = Literal["auto", "required", "off"]
 
 @dataclass(frozen=True, slots=True)
 class SandboxSettings:
-    """`[sandbox] use` of the settings: `required` runs nothing without a full one, `off` wants none. The
-    hosts that may be reached are part of each launch, where they are sealed."""
+    """`[sandbox] use` of the settings: `required` runs nothing without a full sandbox, `off` uses none. Hosts
+    that may be reached belong to each launch, where they are sealed."""
 
     use: SandboxUse = "auto"
 
 
 def parse_sandbox_settings(use: str) -> SandboxSettings:
-    """What a settings file says. Raises `SettingsInvalid` for another word than the three."""
+    """The value in a settings file. Raises `SettingsInvalid` for an unknown word."""
     match use:
         case "auto" | "required" | "off":
             return SandboxSettings(use)
@@ -32,11 +32,11 @@ def parse_sandbox_settings(use: str) -> SandboxSettings:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The folders a sandbox has to know. All are real and absolute.
+    """The folders a sandbox must know. All are real and absolute.
 
-    `own` are cockpit's own (settings, state, cache), which no program sees. `state` is where records of
-    stubs are kept, `scratch` the one folder besides the workspace that a program may write to on disk.
-    `linked` are folders elsewhere that links of the workspace lead to: they are shown, read-only.
+    `own` are cockpit's own (settings, state, cache), which no program sees. `state` holds the records of
+    stubs, `scratch` is the one folder besides the workspace that a program may write on disk. `linked` are
+    folders elsewhere to which links of the workspace lead; they are shown read-only.
     """
 
     root: str
@@ -49,9 +49,12 @@ class Surroundings:
 
 @dataclass(frozen=True, slots=True)
 class SandboxedLaunch:
-    """A launch as it is started: `argv` under `environment`, with `fds` open in the child. `label` is what
-    the record says of it; `token` counts it among those that need stubs, -1 for none. `before` is what is
-    looked at again afterwards, `proxy` the one way to its hosts, `obeyed` what steered programs already."""
+    """A launch ready to start: `argv` with `environment`, and `fds` open in the child.
+
+    `label` is what the record says of it; `token` identifies it among those that need stubs, -1 for none.
+    `before` is checked again afterwards, `proxy` is the only way to its hosts, `obeyed` are the paths that
+    controlled programs before.
+    """
 
     argv: tuple[str, ...]
     environment: dict[str, str]

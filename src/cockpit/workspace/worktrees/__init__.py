@@ -1,3 +1,6 @@
-"""Worktrees of a repository for agents: made, listed, merged back and taken away, with git that runs nothing
-of the repository's. Decides nothing of what may be done; a person's own tree is changed by `applying` alone.
+"""Git worktrees for agents: created, listed, merged back and removed, with a git that runs nothing of the
+repository's.
+
+Start with `lifecycle`. Decides nothing about what may be done; only `branch_merge.apply_merge` changes the
+user's own tree. Must not import `checkpoints`.
 """

@@ -1,7 +1,8 @@
-"""Bringing a branch's work into another: tried in a worktree of its own, applied only when that went without
-a conflict, and only to a clean tree. A conflict is listed, and nobody's tree or index has changed.
+"""Merges the branch of a worktree into another: tried in a scratch worktree, and applied only without
+conflicts and only to a clean tree.
 
-Where the branch began with uncommitted changes that were carried, only what came after them is brought.
+With conflicts nobody's tree or index changes. If the branch began with carried-over uncommitted changes, only
+what came after them is merged.
 """
 
 import asyncio
@@ -41,18 +42,18 @@ LINK, MODULE = "120000", "160000"
 async def try_merge(
     git: GitClient, seen: Repository, branch: str, target: str = ""
 ) -> AsyncIterator[tuple[MergeTrial, str]]:
-    """Merge in a scratch worktree: what came of it, and the folder in which it lies until this is left.
+    """Merge in a scratch worktree: the result, and the folder in which it exists until the context ends.
     Raises `CockpitError` for branches that cannot be merged."""
-    asked, tree = await _resolve_request(git, seen, branch, target)
+    request, tree = await _resolve_request(git, seen, branch, target)
     scratch = os.path.join(
         worktrees_folder(seen.origin), f"{SCRATCH_PREFIX}{os.getpid()}-{secrets.token_hex(3)}"
     )
     lock: WorktreeLock | None = None
     try:
-        await git.say("worktree", "add", "--quiet", "--detach", scratch, asked.old)
+        await git.say("worktree", "add", "--quiet", "--detach", scratch, request.old)
         lock = WorktreeLock(scratch)
         lock.take()
-        merged = await _merge_in_scratch(git.at(scratch), asked, tree)
+        merged = await _merge_in_scratch(git.at(scratch), request, tree)
         yield merged, scratch
     finally:
         if lock is not None:
@@ -61,19 +62,19 @@ async def try_merge(
 
 
 async def preview_merge(git: GitClient, seen: Repository, branch: str, target: str = "") -> MergeTrial:
-    """What merging would do; nothing is left of the trial."""
+    """What merging would do; nothing of the trial is left."""
     async with try_merge(git, seen, branch, target) as (merged, _):
         return merged
 
 
 async def apply_merge(git: GitClient, seen: Repository, merge: MergeTrial, protected: bool = False) -> None:
-    """Move `merge.target` to what was tried. Raises `CockpitError`, and then nothing has changed.
+    """Move `merge.target` to the result of the trial. Raises `CockpitError`, and then nothing has changed.
 
-    `protected`: a person has said that files which steer programs may be changed too.
+    `protected`: the user has agreed that files which control programs may change, too.
     """
     refuse_merge(merge, protected)
     if await git.commit_of(f"refs/heads/{merge.target}") != merge.old:
-        raise CockpitError(f"{merge.target} has moved on meanwhile", "try again")
+        raise CockpitError(f"{merge.target} changed in the meantime", "try again")
     if merge.tree:
         await require_clean_tree(git.at(merge.tree), merge)
         flags = ("--ff-only", "--no-verify", "--no-verify-signatures", "--no-autostash", "--quiet")
@@ -90,39 +91,40 @@ def refuse_merge(merge: MergeTrial, protected: bool = False) -> None:
     """Raises `CockpitError` for a merge that cannot or must not be applied."""
     if merge.conflicts:
         raise CockpitError(
-            f"{merge.branch} conflicts with {merge.target} in {format_paths(merge.conflicts)}; nothing was changed",
-            f"merge {merge.target} into {merge.branch} in its worktree and settle it there, or merge by hand",
+            f"{merge.branch} conflicts with {merge.target} in {format_paths(merge.conflicts)}; "
+            "nothing was changed",
+            f"merge {merge.target} into {merge.branch} in its worktree and resolve it there",
         )
     if merge.refused and not protected:
         named = "; ".join(f"{path}: {reason}" for path, reason in merge.refused[:5])
         raise CockpitError(
             f"{merge.branch} changes files that no agent may change ({named}); nothing was changed",
-            f"look at them, then a person merges by hand: git merge {merge.branch}",
+            f"review them, then merge yourself: git merge {merge.branch}",
         )
     if not merge.new:
-        raise CockpitError(f"{merge.branch} holds nothing that {merge.target} does not", "")
+        raise CockpitError(f"{merge.branch} has no changes that {merge.target} lacks", "")
 
 
 async def require_clean_tree(git: GitClient, merge: MergeTrial) -> None:
-    """Only a clean tree is changed: what lies uncommitted in it is the person's. Raises `CockpitError`."""
+    """Only a clean tree is changed: uncommitted changes in it are the user's. Raises `CockpitError`."""
     said = await git.say("status", "--porcelain", "-z", "--untracked-files=no")
     paths = tuple(field[3:] for field in said.split("\0") if len(field) > 3)
     if paths:
         raise CockpitError(
-            f"{git.top}, where {merge.target} is checked out, holds changes that are not committed "
+            f"{git.top}, where {merge.target} is checked out, has uncommitted changes "
             f"({format_paths(paths)}); nothing was changed",
             "commit or stash them, then merge again",
         )
 
 
 async def commit_pending_work(git: GitClient, seen: Repository, branch: str) -> None:
-    """What is not committed in the worktree of `branch` goes onto it, if nobody works there."""
+    """Commit uncommitted changes in the worktree of `branch`, if nobody works there."""
     tree = await find_worktree(git, seen, branch)
     if tree is None:
         return
     lock = WorktreeLock(tree.path)
     if not lock.take():
-        raise CockpitError(f"an agent works in {tree.name} now", "wait for its end, or stop it")
+        raise CockpitError(f"an agent is working in {tree.name}", "wait until it ends, or stop it")
     try:
         await commit_work(git.at(tree.path), tree, f"Work in {tree.name}")
     finally:
@@ -132,7 +134,7 @@ async def commit_pending_work(git: GitClient, seen: Repository, branch: str) -> 
 async def _resolve_request(
     git: GitClient, seen: Repository, branch: str, target: str
 ) -> tuple[MergeTrial, Worktree]:
-    """Branches and commits by name, with what is not committed in the branch's worktree taken in."""
+    """Branches and commits by name, including uncommitted changes in the worktree of the branch."""
     tree = await find_worktree(git, seen, branch)
     branch = tree.branch if tree is not None else branch
     tip = await git.commit_of(f"refs/heads/{branch}")
@@ -141,12 +143,12 @@ async def _resolve_request(
     target = target or seen.branch
     if not target:
         raise CockpitError(
-            "HEAD is detached: there is no branch to merge into", "git switch BRANCH, or name a target"
+            "HEAD is detached, so there is no branch to merge into", "git switch BRANCH, or name a target"
         )
     old = await git.commit_of(f"refs/heads/{target}")
     for name, commit_id in ((branch, tip), (target, old)):
         if not commit_id:
-            raise CockpitError(f"there is no branch {name}", "/worktree list shows those of worktrees")
+            raise CockpitError(f"unknown branch {name}", "/worktree list shows the branches of worktrees")
     if branch == target:
         raise CockpitError(f"{branch} cannot be merged into itself", "name another target")
     if tree is None:
@@ -163,18 +165,18 @@ async def _resolve_request(
     return MergeTrial(branch, target, old, end, tree=checked, uncommitted=waiting), tree
 
 
-async def _merge_in_scratch(scratch: GitClient, asked: MergeTrial, tree: Worktree) -> MergeTrial:
+async def _merge_in_scratch(scratch: GitClient, request: MergeTrial, tree: Worktree) -> MergeTrial:
     """Merge in the scratch worktree, whose HEAD is the target."""
     who = await scratch.identity()
-    said = await scratch.say("log", "-z", f"-{MOST_SUBJECTS}", "--format=%s", f"{tree.base}..{asked.tip}")
-    asked = replace(asked, subjects=tuple(line for line in said.split("\0") if line.strip()))
-    message = f"Merge {asked.branch}"
+    said = await scratch.say("log", "-z", f"-{MOST_SUBJECTS}", "--format=%s", f"{tree.base}..{request.tip}")
+    request = replace(request, subjects=tuple(line for line in said.split("\0") if line.strip()))
+    message = f"Merge {request.branch}"
     if tree.is_carrying:
-        # One commit upon what was carried: picked, it brings what came after, whatever the target has.
-        body = "\n".join(f"- {one}" for one in asked.subjects)
+        # One commit on top of what was carried over: cherry-picked, it brings only what came after.
+        body = "\n".join(f"- {one}" for one in request.subjects)
         message = f"{message}\n\n{body}" if body else message
         one = await scratch.say(
-            "commit-tree", f"{asked.tip}^{{tree}}", "-p", tree.base, "-m", message, environment=who
+            "commit-tree", f"{request.tip}^{{tree}}", "-p", tree.base, "-m", message, environment=who
         )
         command: tuple[str, ...] = (
             "cherry-pick",
@@ -184,21 +186,23 @@ async def _merge_in_scratch(scratch: GitClient, asked: MergeTrial, tree: Worktre
         )
     else:
         quiet = ("--no-verify", "--no-verify-signatures", "--no-autostash", "--quiet")
-        command = ("merge", "--ff", *quiet, "-m", message, asked.tip)
+        command = ("merge", "--ff", *quiet, "-m", message, request.tip)
     code, words = await scratch.run(*command, environment=who)
     if code != 0:
         said = await scratch.say("diff", "--name-only", "--diff-filter=U", "-z")
         conflicts = tuple(sorted({path for path in said.split("\0") if path}))
         if not conflicts:
-            raise CockpitError(f"{asked.branch} cannot be merged into {asked.target}: {words.strip()[:300]}")
-        return replace(asked, conflicts=conflicts)
+            raise CockpitError(
+                f"{request.branch} cannot be merged into {request.target}: {words.strip()[:300]}"
+            )
+        return replace(request, conflicts=conflicts)
     new = await scratch.commit_of("HEAD")
-    files = await _changed_files(scratch, asked.old, new)
+    files = await _changed_files(scratch, request.old, new)
     if not files:
-        return asked
-    refused = await asyncio.to_thread(_refused_files, asked.tree or scratch.top, scratch.top, files)
+        return request
+    refused = await asyncio.to_thread(_refused_files, request.tree or scratch.top, scratch.top, files)
     result = parse_last_id(await scratch.say("rev-parse", f"{new}^{{tree}}"))
-    return replace(asked, new=new, result=result, files=files, refused=refused)
+    return replace(request, new=new, result=result, files=files, refused=refused)
 
 
 async def _changed_files(git: GitClient, old: str, new: str) -> tuple[MergedFile, ...]:
@@ -222,7 +226,7 @@ async def _changed_files(git: GitClient, old: str, new: str) -> tuple[MergedFile
 
 
 def _refused_files(tree: str, scratch: str, files: tuple[MergedFile, ...]) -> tuple[tuple[str, str], ...]:
-    """The files that the path rules refuse, in the tree they would go to; and links that lead out of it."""
+    """The files that the path rules refuse in the target tree, and links that lead out of it."""
     resolver = Resolver(os.path.realpath(tree), tree)
     found: list[tuple[str, str]] = []
     for file in files:
@@ -234,5 +238,5 @@ def _refused_files(tree: str, scratch: str, files: tuple[MergedFile, ...]) -> tu
                 where = os.readlink(os.path.join(scratch, file.path))
                 real = os.path.realpath(os.path.join(scratch, os.path.dirname(file.path), where))
                 if os.path.isabs(where) or not Resolver(os.path.realpath(scratch)).is_inside(real):
-                    found.append((file.path, f"it is a link to {where}, out of the tree"))
+                    found.append((file.path, f"it is a link to {where}, outside the tree"))
     return tuple(found)

@@ -1,12 +1,9 @@
-"""Git for worktrees, and the repository a folder lies in. As a reader's git it runs no hook, helper or
-filter of the repository's; beyond that nothing is signed, and what the repository names to merge files with
-is replaced by git's own way with text.
+"""Git for worktrees: running commands, opening a repository, our refs, and snapshots of a work tree.
 
-What is remembered of our branches, as refs of the repository: they outlive a crash, and what they name is
-not swept away. `refs/cockpit/TAIL/base` for the branch `cockpit/TAIL`.
-
-A work tree as it is, as a commit that no branch knows: what is changed and what is new, without touching
-index or files. Secrets, ignored files and what is too large are left out, and said.
+As with `safe_git`, no hook, helper or filter of the repository runs; in addition nothing is signed, and merge
+drivers that the repository names are replaced by git's text merge. Our refs outlive a crash, and git's
+garbage collection keeps what they name: `refs/cockpit/TAIL/base` for the branch `cockpit/TAIL`. A snapshot is
+a commit that no branch knows; secrets, ignored files and large files are left out and listed.
 """
 
 import asyncio
@@ -50,34 +47,35 @@ MERGE_DRIVER_QUERY = (
 )
 TEXT_MERGE = "git merge-file %A %O %B"
 FALLBACK_IDENTITY = ("cockpit", "cockpit@localhost")
-# Git reads every worktree's folder, also one that another git is just making: it says so, and does nothing.
+# Git reads the folder of every worktree; one that another git is still creating makes it fail like this.
 HALF_MADE_WORKTREE = re.compile(r"failed to read \S*worktrees/\S+: (Success|No such file)")
 RETRY_PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8, 0.0)
-NO_REPOSITORY = "worktrees need a git repository, and this folder is in none"
+NO_REPOSITORY = "worktrees need a git repository, and this folder is not in one"
 
 
 @dataclass(frozen=True, slots=True)
 class GitClient:
-    """Git in the work tree whose top is `top`; `off` is what `opened` found to be switched off."""
+    """Git in the work tree whose top is `top`; `off` are the options that switch off what the repository
+    configures."""
 
     processes: Processes
     top: str
     off: tuple[str, ...] = ()
 
     def at(self, top: str) -> "GitClient":
-        """The same repository's git in another work tree of it."""
+        """Git of the same repository in another of its work trees."""
         return replace(self, top=top)
 
     async def run(
         self, *arguments: str, stdin: bytes = b"", environment: Mapping[str, str] | None = None
     ) -> tuple[int, str]:
-        """The exit code and all of the output. Raises `ProcessFailed` where there is no git."""
+        """The exit code and the whole output. Raises `ProcessFailed` if git is not installed."""
         for pause in RETRY_PAUSES:
-            code, said = await self._once(arguments, stdin, environment or {})
-            if code == 0 or HALF_MADE_WORKTREE.search(said) is None:
+            code, output = await self._once(arguments, stdin, environment or {})
+            if code == 0 or HALF_MADE_WORKTREE.search(output) is None:
                 break
             await asyncio.sleep(pause)
-        return code, said
+        return code, output
 
     async def _once(
         self, arguments: tuple[str, ...], stdin: bytes, environment: Mapping[str, str]
@@ -98,28 +96,28 @@ class GitClient:
     async def say(
         self, *arguments: str, stdin: bytes = b"", environment: Mapping[str, str] | None = None
     ) -> str:
-        """The output. Raises `CockpitError` with git's own words where it fails."""
-        code, said = await self.run(*arguments, stdin=stdin, environment=environment)
+        """The output. Raises `CockpitError` with git's own message if it fails."""
+        code, output = await self.run(*arguments, stdin=stdin, environment=environment)
         if code != 0:
-            raise CockpitError(f"git {arguments[0]}: {_error_text(said) or f'it ended with code {code}'}")
-        return said
+            raise CockpitError(f"git {arguments[0]}: {_error_text(output) or f'it ended with code {code}'}")
+        return output
 
     async def commit_of(self, name: str) -> str:
-        """The commit that a ref names, or "". Raises `CockpitError` where git cannot tell."""
+        """The commit that a ref names, or "". Raises `CockpitError` if git cannot tell."""
         asked = ("--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
-        code, said = await self.run("rev-parse", *asked)
+        code, output = await self.run("rev-parse", *asked)
         if code == 1:
             return ""
-        if code != 0 or not said.strip():
-            raise CockpitError(f"git rev-parse {name}: {_error_text(said) or f'it ended with code {code}'}")
-        return said.strip()
+        if code != 0 or not output.strip():
+            raise CockpitError(f"git rev-parse {name}: {_error_text(output) or f'it ended with code {code}'}")
+        return output.strip()
 
     async def identity(self) -> dict[str, str]:
-        """Who commits: as the person's git says, and cockpit where it says nothing."""
+        """Who commits: the user as configured in git, or cockpit if nothing is configured."""
         kept: dict[str, str] = {}
         for field, fallback in zip(("name", "email"), FALLBACK_IDENTITY, strict=True):
-            code, said = await self.run("config", "--get", f"user.{field}")
-            value = said.strip() if code == 0 and said.strip() else fallback
+            code, output = await self.run("config", "--get", f"user.{field}")
+            value = output.strip() if code == 0 and output.strip() else fallback
             for role in ("AUTHOR", "COMMITTER"):
                 name = f"GIT_{role}_{field.upper()}"
                 kept[name] = os.environ.get(name) or value
@@ -127,37 +125,35 @@ class GitClient:
 
 
 async def open_repository(processes: Processes, root: str) -> tuple[GitClient, Repository]:
-    """Git and the repository of `root`. Raises `CockpitError` where worktrees cannot be."""
+    """Git and the repository of `root`. Raises `CockpitError` if worktrees are not possible there."""
     plain = GitClient(processes, root)
-    code, said = await plain.run("rev-parse", "--is-bare-repository", "--is-inside-work-tree")
+    code, output = await plain.run("rev-parse", "--is-bare-repository", "--is-inside-work-tree")
     if code != 0:
-        raise _no_repository_error(said)
-    if said.split() != ["false", "true"]:
+        raise _no_repository_error(output)
+    if output.split() != ["false", "true"]:
         raise CockpitError(
-            "worktrees for agents need a work tree, and this folder is in a bare repository or in .git",
-            "open cockpit in a folder that is checked out",
+            "worktrees for agents need a work tree; this folder is in a bare repository or in .git",
+            "open cockpit in a checked-out folder",
         )
-    said = await plain.say("rev-parse", "--path-format=absolute", "--show-toplevel", "--git-common-dir")
-    top, store, home, here = _real_paths(*said.splitlines()[:2], "~", root)
+    output = await plain.say("rev-parse", "--path-format=absolute", "--show-toplevel", "--git-common-dir")
+    top, store, home, here = _real_paths(*output.splitlines()[:2], "~", root)
     if home == top:
         raise CockpitError(
-            "the repository is your home folder: no worktree is made of it",
-            "open cockpit in a project with a repository of its own",
+            "the repository is your home folder, of which no worktrees are made",
+            "open cockpit in a project with its own repository",
         )
     git = GitClient(processes, top, await _neutral_options(plain))
     head = await git.commit_of("HEAD")
     if not head:
-        raise CockpitError(
-            "the repository has no commit yet, so there is nothing to make a worktree from", "commit first"
-        )
-    code, said = await git.run("symbolic-ref", "--quiet", "--short", "HEAD")
-    branch = said.strip() if code == 0 else ""
+        raise CockpitError("the repository has no commit yet, and a worktree needs one", "commit first")
+    code, output = await git.run("symbolic-ref", "--quiet", "--short", "HEAD")
+    branch = output.strip() if code == 0 else ""
     origin, inside = _real_paths(origin_path(top))[0], here[len(top) :].lstrip("/\\")
     return git, Repository(top, origin, store, head, branch, inside)
 
 
 async def _neutral_options(git: GitClient) -> tuple[str, ...]:
-    """The options that keep git from running what the repository names."""
+    """The options that keep git from running what the repository configures."""
 
     async def run(argv: tuple[str, ...]) -> ProcessResult:
         return await git.processes.run(argv, seconds=GIT_SECONDS, environment=GIT_ENVIRONMENT)
@@ -174,18 +170,18 @@ def _real_paths(*paths: str) -> list[str]:
     return [os.path.realpath(os.path.expanduser(path)) for path in paths]
 
 
-def _no_repository_error(said: str) -> CockpitError:
-    if "dubious ownership" in said:
+def _no_repository_error(output: str) -> CockpitError:
+    if "dubious ownership" in output:
         hint = "git config --global --add safe.directory FOLDER, if you trust it"
         return CockpitError("the repository belongs to another user, and git refuses it", hint)
-    if "not a git repository" in said:
-        return CockpitError(NO_REPOSITORY, "git init makes one; or work without a worktree")
-    return CockpitError(f"worktrees need a git repository: {_error_text(said)}")
+    if "not a git repository" in output:
+        return CockpitError(NO_REPOSITORY, "create one with git init, or work without a worktree")
+    return CockpitError(f"worktrees need a git repository: {_error_text(output)}")
 
 
-def _error_text(said: str) -> str:
-    """What git says is wrong, in one line."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
+def _error_text(output: str) -> str:
+    """Git's error message in one line."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
     named = [line for line in lines if line.startswith(("fatal:", "error:"))]
     return "; ".join(named or lines[-3:])[:400]
 
@@ -208,10 +204,10 @@ async def delete_refs(git: GitClient, tail: str) -> None:
 
 
 async def read_refs(git: GitClient) -> dict[str, dict[str, str]]:
-    """What is on record, by the branch's tail and the kind."""
+    """The recorded commits by branch tail and kind."""
     found: dict[str, dict[str, str]] = {}
-    said = await git.say("for-each-ref", "--format=%(refname) %(objectname)", REF_PREFIX)
-    for line in said.splitlines():
+    output = await git.say("for-each-ref", "--format=%(refname) %(objectname)", REF_PREFIX)
+    for line in output.splitlines():
         name, _, commit = line.partition(" ")
         tail, _, kind = name.removeprefix(REF_PREFIX).rpartition("/")
         if tail and kind in REF_KINDS:
@@ -221,10 +217,10 @@ async def read_refs(git: GitClient) -> dict[str, dict[str, str]]:
 
 async def list_branches(git: GitClient) -> dict[str, str]:
     """Our branches and their commits."""
-    said = await git.say(
+    output = await git.say(
         "for-each-ref", "--format=%(refname:short) %(objectname)", f"refs/heads/{BRANCH_PREFIX}"
     )
-    return dict(line.split(" ", 1) for line in said.splitlines() if " " in line)
+    return dict(line.split(" ", 1) for line in output.splitlines() if " " in line)
 
 
 MAX_FILE_BYTES = 32 * 1024 * 1024
@@ -235,8 +231,8 @@ MAX_NAMED_PATHS = 5
 
 @dataclass(frozen=True, slots=True)
 class WorktreeSnapshot:
-    """`commit` is upon HEAD, and HEAD itself where nothing is different. `left_out` are files of the tree
-    that are not in it; `files` counts what is different."""
+    """`commit` is on top of HEAD, and HEAD itself if nothing differs. `left_out` are files of the tree that
+    are not in it; `files` counts the differences."""
 
     commit: str
     tree: str
@@ -245,11 +241,12 @@ class WorktreeSnapshot:
 
 
 async def take_snapshot(git: GitClient, parent: str, message: str) -> WorktreeSnapshot:
-    """The tree of `git.top` as a commit upon `parent`. Raises `CockpitError` while files are unmerged."""
+    """The tree of `git.top` as a commit on top of `parent`. Raises `CockpitError` while files are
+    unmerged."""
     if (await git.say("ls-files", "--unmerged", "-z")).strip("\0"):
         raise CockpitError(
-            f"a merge is under way in {git.top}: files are unmerged",
-            "finish it (or git merge --abort), then try again",
+            f"a merge is in progress in {git.top}: some files are unmerged",
+            "finish it (or run git merge --abort), then try again",
         )
     index = (await git.say("rev-parse", "--path-format=absolute", "--git-path", "index")).strip()
     folder = tempfile.mkdtemp(prefix="cockpit-index-")
@@ -263,8 +260,8 @@ async def take_snapshot(git: GitClient, parent: str, message: str) -> WorktreeSn
 
 async def list_changed_paths(git: GitClient) -> tuple[str, ...]:
     """The paths that differ from HEAD or are new, as status lists them."""
-    said = await git.say("status", "--porcelain", "-z", "--untracked-files=all", "--no-renames")
-    return tuple(field[3:] for field in said.split("\0") if len(field) > 3)
+    output = await git.say("status", "--porcelain", "-z", "--untracked-files=all", "--no-renames")
+    return tuple(field[3:] for field in output.split("\0") if len(field) > 3)
 
 
 async def _commit_snapshot(
@@ -286,21 +283,21 @@ async def _commit_snapshot(
     files = await _git_fields(git, "diff-tree", "-r", "--name-only", "--no-commit-id", parent, tree)
     commit = parent
     if files:
-        said = await git.say(
+        output = await git.say(
             "commit-tree", tree, "-p", parent, "-m", message, environment=await git.identity()
         )
-        commit = parse_last_id(said)
+        commit = parse_last_id(output)
     return WorktreeSnapshot(commit, tree, len(files), (*changed_secrets, *left_out))
 
 
 async def _changed_secrets(git: GitClient) -> list[str]:
-    """Tracked files that hold secrets by their name and are different: their new lines are not copied."""
+    """Tracked files with names for secrets that differ: their new content is not copied."""
     rows = await _git_fields(git, "diff", "--name-only", "HEAD")
     return [path for path in rows if path_names.secret_reason(tuple(path.split("/")))]
 
 
 async def _new_files(git: GitClient) -> tuple[list[str], list[str]]:
-    """The untracked files that are taken, and those that are not."""
+    """The untracked files to include, and those to leave out."""
     found = await _git_fields(git, "ls-files", "--others", "--exclude-standard")
     return await asyncio.to_thread(_select_files, git.top, found)
 
@@ -309,7 +306,7 @@ def _select_files(top: str, found: list[str]) -> tuple[list[str], list[str]]:
     taken, left_out, size = list[str](), list[str](), 0
     for path in found:
         if path.endswith("/"):
-            # A repository within this one: it is its own.
+            # A repository inside this one is separate.
             continue
         try:
             facts = os.lstat(os.path.join(top, path))
@@ -331,26 +328,26 @@ def _select_files(top: str, found: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _copy_index(index: str, to: str) -> None:
-    """With its time: git trusts what it knows of a file only where that is older than the index. A younger
-    copy would hide a change of the last moment."""
+    """Copy with the modification time: git trusts its cached file data only where that is older than the
+    index. A younger copy would hide a change of the last moment."""
     if os.path.isfile(index):
         shutil.copy2(index, to)
 
 
 async def _git_fields(git: GitClient, *arguments: str) -> list[str]:
-    said = await git.say(arguments[0], "-z", *arguments[1:])
-    return [field for field in said.split("\0") if field]
+    output = await git.say(arguments[0], "-z", *arguments[1:])
+    return [field for field in output.split("\0") if field]
 
 
-def parse_last_id(said: str) -> str:
-    """The id that git printed last. Raises `CockpitError` where there is none."""
-    for word in reversed(said.split()):
+def parse_last_id(output: str) -> str:
+    """The id that git printed last. Raises `CockpitError` if there is none."""
+    for word in reversed(output.split()):
         if len(word) in (40, 64) and all(letter in "0123456789abcdef" for letter in word):
             return word
-    raise CockpitError(f"git gave no id: {said.strip()[:200]}")
+    raise CockpitError(f"git printed no object id: {output.strip()[:200]}")
 
 
 def format_paths(paths: tuple[str, ...] | list[str]) -> str:
-    """Some of `paths` by name, and how many more."""
+    """Some of `paths` by name, and how many more there are."""
     more = f" and {len(paths) - MAX_NAMED_PATHS} more" if len(paths) > MAX_NAMED_PATHS else ""
     return ", ".join(paths[:MAX_NAMED_PATHS]) + more

@@ -1,8 +1,6 @@
-"""That a worktree is in use: a lock held while its agent lives, gone with the process that held it.
+"""Which worktrees exist, their state, whether an agent uses them, and pruning of old ones.
 
-The worktrees there are, and how each stands. Changes nothing.
-
-Taking old worktrees away: only ours, never one that is in use, and none with work that is nowhere else.
+Pruning removes only our own worktrees, never one that is in use, and none with work that exists nowhere else.
 """
 
 import asyncio
@@ -30,7 +28,8 @@ LOCK_FILE = "cockpit-in-use"
 
 
 class WorktreeLock:
-    """The lock of the worktree at `path`. It lies in git's folder for that, and goes with it."""
+    """A lock that marks the worktree at `path` as in use while its agent lives. It disappears with the
+    process that held it, and its file with git's folder of the worktree."""
 
     def __init__(self, path: str) -> None:
         own = read_pointer(os.path.join(path, ".git"), "gitdir:")
@@ -38,7 +37,7 @@ class WorktreeLock:
         self._descriptor: int | None = None
 
     def take(self) -> bool:
-        """Take it; False when another holds it."""
+        """Take the lock; False if another process has it."""
         if not self._file or self._descriptor is not None:
             return self._descriptor is not None
         try:
@@ -59,7 +58,7 @@ class WorktreeLock:
 
 
 def is_in_use(path: str) -> bool:
-    """Whether an agent works in the worktree at `path` now, in whatever process."""
+    """Whether an agent, in any process, works in the worktree at `path`."""
     lock = WorktreeLock(path)
     if not read_pointer(os.path.join(path, ".git"), "gitdir:"):
         return False
@@ -86,7 +85,7 @@ def _try_lock(descriptor: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class CheckedOutTree:
-    """A work tree as git lists it: `branch` "" where HEAD is detached; `gone`: its folder is not there."""
+    """A work tree as git lists it: `branch` is "" if HEAD is detached; `gone`: its folder does not exist."""
 
     path: str
     head: str
@@ -97,7 +96,7 @@ class CheckedOutTree:
 async def list_work_trees(git: GitClient) -> tuple[CheckedOutTree, ...]:
     """Every work tree of the repository, the main one first."""
     found: list[CheckedOutTree] = []
-    # Without -z, which git has since 2.36 alone: nobody has a line break in the path of a work tree.
+    # Without -z, which needs git 2.36: no work tree has a line break in its path.
     for block in (await git.say("worktree", "list", "--porcelain")).split("\n\n"):
         fields = dict(line.partition(" ")[::2] for line in block.splitlines() if line)
         if path := fields.get("worktree"):
@@ -107,7 +106,7 @@ async def list_work_trees(git: GitClient) -> tuple[CheckedOutTree, ...]:
 
 
 async def list_worktrees(git: GitClient, seen: Repository) -> tuple[Worktree, ...]:
-    """Our worktrees of this origin whose folder is there, scratch ones left out."""
+    """Our worktrees of this origin whose folder exists, without scratch ones."""
     kept = await git_client.read_refs(git)
     found: list[Worktree] = []
     for one in await list_work_trees(git):
@@ -121,7 +120,7 @@ async def list_worktrees(git: GitClient, seen: Repository) -> tuple[Worktree, ..
 
 
 async def find_worktree(git: GitClient, seen: Repository, name: str) -> Worktree | None:
-    """The worktree of that name, branch or path."""
+    """The worktree with this name, branch or path."""
     for one in await list_worktrees(git, seen):
         if name in (one.name, one.branch, one.tail, one.path):
             return one
@@ -129,7 +128,7 @@ async def find_worktree(git: GitClient, seen: Repository, name: str) -> Worktree
 
 
 async def list_rows(git: GitClient, seen: Repository) -> tuple[WorktreeRow, ...]:
-    """Our worktrees, then our branches that have none."""
+    """Our worktrees, then our branches without one."""
     trees = await list_worktrees(git, seen)
     found = [await read_row(git, one) for one in trees]
     known = {one.branch for one in trees}
@@ -144,7 +143,7 @@ async def list_rows(git: GitClient, seen: Repository) -> tuple[WorktreeRow, ...]
 
 
 async def read_row(git: GitClient, tree: Worktree) -> WorktreeRow:
-    """How one worktree stands."""
+    """The state of one worktree."""
     own = git.at(tree.path)
     tip = await own.commit_of("HEAD")
     return await _make_row(own, tree, tip, await count_uncommitted(own, tree, tip) if tip else 0)
@@ -177,7 +176,7 @@ def _recorded_branch(one: CheckedOutTree, kept: dict[str, dict[str, str]]) -> st
 
 
 async def count_uncommitted(own: GitClient, tree: Worktree, tip: str) -> int:
-    """How many files differ from what its branch holds, or from what it was given."""
+    """How many files differ from the branch, or from what the worktree started with."""
     try:
         taken = await take_snapshot(own, work_commit(tree, tip), "a look")
     except CockpitError:
@@ -188,28 +187,28 @@ async def count_uncommitted(own: GitClient, tree: Worktree, tip: str) -> int:
 async def _make_row(git: GitClient, tree: Worktree, tip: str, open_files: int) -> WorktreeRow:
     end = work_commit(tree, tip)
     files, added, removed = await count_changes(git, tree.base, end) if end else (0, 0, 0)
-    said = await git.say("rev-list", "--count", f"{tree.base}..{end}") if end else "0"
+    output = await git.say("rev-list", "--count", f"{tree.base}..{end}") if end else "0"
     used, in_use = await asyncio.to_thread(_read_use, tree.path)
     used = max(used, float((await git.say("log", "-1", "--format=%ct", end)).strip() or 0) if end else 0.0)
     merged = await is_merged(git, tree, end)
-    commits = int(said.strip() or 0)
+    commits = int(output.strip() or 0)
     return WorktreeRow(
         tree.name, tree.branch, tree.path, commits, files, added, removed, open_files, merged, in_use, used
     )
 
 
 async def is_merged(git: GitClient, tree: Worktree, tip: str) -> bool:
-    """Whether what was committed there is in a branch of the person's, or was brought into one."""
+    """Whether the commits are in a branch of the user's, or their changes were brought into one."""
     if not tip or tip == tree.base:
         return True
     if (await git_client.read_refs(git)).get(tree.tail, {}).get(git_client.MERGED_REF) == tip:
         return True
-    said = await git.say("for-each-ref", "--format=%(refname:short)", f"--contains={tip}", "refs/heads")
-    return any(not name.startswith(BRANCH_PREFIX) for name in said.split())
+    output = await git.say("for-each-ref", "--format=%(refname:short)", f"--contains={tip}", "refs/heads")
+    return any(not name.startswith(BRANCH_PREFIX) for name in output.split())
 
 
 def _read_use(path: str) -> tuple[float, bool]:
-    """When something was last done in a worktree, and whether an agent is in it now."""
+    """When a worktree was last changed, and whether an agent is in it."""
     if not path:
         return 0.0, False
     try:
@@ -229,8 +228,11 @@ async def prune_worktrees(
     unmerged: bool = False,
     only: str = "",
 ) -> tuple[PruneOutcome, ...]:
-    """What went (or would go), and what stays and why. `unmerged` also takes work that is nowhere else;
-    `only` looks at one, by name or branch. Raises `CockpitError`."""
+    """What was removed (or would be), and what stays and why.
+
+    `unmerged` also removes work that exists nowhere else; `only` limits it to one worktree by name, branch or
+    path. Raises `CockpitError`.
+    """
     origin = git.at(seen.origin)
     found = await _prune_scratch(origin, seen, dry_run) if not only else []
     for row in await list_rows(git, seen):
@@ -246,7 +248,7 @@ async def prune_worktrees(
 
 
 async def remove_worktree(origin: GitClient, row: WorktreeRow) -> None:
-    """The worktree, its branch and what is on record of it."""
+    """Remove the worktree, its branch and its refs."""
     if row.path:
         await remove_worktree_folder(origin, row.path)
     await origin.run("branch", "-D", "--", row.branch)
@@ -255,7 +257,7 @@ async def remove_worktree(origin: GitClient, row: WorktreeRow) -> None:
 
 def _reason_to_stay(row: WorktreeRow, max_age_hours: float, unmerged: bool) -> str:
     if row.is_in_use:
-        return "an agent works in it"
+        return "an agent is working in it"
     if row.uncommitted and not unmerged:
         return f"{row.uncommitted} files in it are not committed"
     if not row.is_merged and row.files and not unmerged:
@@ -266,23 +268,27 @@ def _reason_to_stay(row: WorktreeRow, max_age_hours: float, unmerged: bool) -> s
 
 def _reason_to_remove(row: WorktreeRow) -> str:
     if row.is_empty:
-        return "nothing was done in it"
-    return "merged" if row.is_merged and not row.uncommitted else "asked for, though it is not merged"
+        return "it has no changes"
+    return (
+        "merged"
+        if row.is_merged and not row.uncommitted
+        else "removal was requested, although it is not merged"
+    )
 
 
 async def _prune_scratch(origin: GitClient, seen: Repository, dry_run: bool) -> list[PruneOutcome]:
-    """What a merge left that was killed."""
+    """Remove what an interrupted merge left."""
     found: list[PruneOutcome] = []
     for one in await list_work_trees(origin):
         if is_own_worktree(one, seen) and is_scratch_path(one.path) and not is_in_use(one.path):
             if not dry_run:
                 await remove_worktree_folder(origin, one.path)
-            found.append(PruneOutcome(os.path.basename(one.path), "", True, "a merge that was cut off"))
+            found.append(PruneOutcome(os.path.basename(one.path), "", True, "left by an interrupted merge"))
     return found
 
 
 def _prune_strays(seen: Repository, dry_run: bool) -> list[PruneOutcome]:
-    """Folders beside our worktrees that git does not know. An empty one is what a crash left."""
+    """Folders beside our worktrees that git does not know. An empty one is left from a crash."""
     folder = worktrees_folder(seen.origin)
     found: list[PruneOutcome] = []
     for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
@@ -291,7 +297,9 @@ def _prune_strays(seen: Repository, dry_run: bool) -> list[PruneOutcome]:
             continue
         if os.listdir(path):
             found.append(
-                PruneOutcome(name, "", False, "git knows nothing of it: look at it, and remove it by hand")
+                PruneOutcome(
+                    name, "", False, "git does not know this folder: check it, and remove it yourself"
+                )
             )
             continue
         if not dry_run:

@@ -1,7 +1,8 @@
-"""The end of an agent's work in a worktree: what it did goes onto its branch; what holds nothing goes.
+"""The life of a worktree: created from a commit with the uncommitted changes, and ended with its work on its
+branch.
 
-A new worktree: from the commit that is worked on, on a branch of its own, with what is not committed yet,
-and out of everybody's status. Nothing of the tree it is made from changes.
+It has its own branch and does not appear in anyone's status. Creating it changes nothing in the tree it is
+made from. A worktree without changes is removed at the end.
 """
 
 import asyncio
@@ -43,8 +44,8 @@ from cockpit.workspace.worktrees.values import (
 
 
 async def settle_worktree(git: GitClient, tree: Worktree, message: str) -> WorktreeOutcome:
-    """Commit what is in `tree` on its branch, or take it away where nothing was done in it. Raises
-    `CockpitError`; the worktree stays then."""
+    """Commit the changes in `tree` on its branch, or remove it if there are none. Raises `CockpitError`; the
+    worktree then stays."""
     own = git.at(tree.path)
     notes = await commit_work(own, tree, message)
     tip = work_commit(tree, await own.commit_of("HEAD"))
@@ -57,37 +58,38 @@ async def settle_worktree(git: GitClient, tree: Worktree, message: str) -> Workt
 
 
 async def commit_work(own: GitClient, tree: Worktree, message: str) -> tuple[str, ...]:
-    """Put what is not committed onto the branch that is checked out in `tree`; what cannot be is said."""
+    """Commit uncommitted changes on the branch that is checked out in `tree`. Returns notes on what cannot be
+    committed."""
     tip = await own.commit_of("HEAD")
     if not tip:
         raise CockpitError(f"the branch of the worktree {tree.name} is gone", f"look at {tree.path}")
     notes: list[str] = []
-    taken = await take_snapshot(own, work_commit(tree, tip), message)
-    if taken.left_out:
-        notes.append(f"not committed: {format_paths(taken.left_out)}")
-    if taken.files:
+    snapshot = await take_snapshot(own, work_commit(tree, tip), message)
+    if snapshot.left_out:
+        notes.append(f"not committed: {format_paths(snapshot.left_out)}")
+    if snapshot.files:
         branch = await _current_branch(own)
         if branch:
             await own.say(
-                "update-ref", "-m", "cockpit: work of an agent", f"refs/heads/{branch}", taken.commit, tip
+                "update-ref", "-m", "cockpit: work of an agent", f"refs/heads/{branch}", snapshot.commit, tip
             )
         else:
-            await own.say("update-ref", "--no-deref", "HEAD", taken.commit, tip)
-            await own.say("branch", "--force", tree.branch, taken.commit)
-        # The index follows; files are as they were.
+            await own.say("update-ref", "--no-deref", "HEAD", snapshot.commit, tip)
+            await own.say("branch", "--force", tree.branch, snapshot.commit)
+        # The index follows; files stay as they are.
         await own.say("reset", "--quiet")
     return tuple(notes)
 
 
 async def discard_worktree(git: GitClient, tree: Worktree) -> None:
-    """Take worktree, branch and records away, whatever they hold. `git` is that of the origin."""
+    """Remove worktree, branch and refs, whatever they contain. `git` is that of the origin."""
     await remove_worktree_folder(git, tree.path)
     await git.run("branch", "-D", "--", tree.branch)
     await delete_refs(git, tree.tail)
 
 
 async def remove_worktree_folder(git: GitClient, path: str) -> None:
-    """Take a worktree's folder away; its branch stays. What its links lead to is not touched."""
+    """Remove the folder of a worktree; its branch stays. Targets of its links are not touched."""
     with contextlib.suppress(CockpitError, OSError):
         remove_links(path, await find_links(git, git.top, path))
     await git.run("worktree", "remove", "--force", "--force", path)
@@ -96,30 +98,30 @@ async def remove_worktree_folder(git: GitClient, path: str) -> None:
 
 
 def work_commit(tree: Worktree, tip: str) -> str:
-    """The commit that holds what was done, for the branch's commit `tip`: with no commit of its own a branch
-    stands before what was carried."""
+    """The commit with the work, given the commit `tip` of the branch: a branch without commits of its own is
+    behind what was carried over."""
     return tree.base if tip == tree.head else tip
 
 
 async def count_changes(git: GitClient, base: str, tip: str) -> tuple[int, int, int]:
     """Files, added and removed lines between two commits."""
-    said = await git.say("diff-tree", "-r", "-z", "--numstat", base, tip)
-    rows = [field.split("\t") for field in said.split("\0") if field.count("\t") >= 2]
+    output = await git.say("diff-tree", "-r", "-z", "--numstat", base, tip)
+    rows = [field.split("\t") for field in output.split("\0") if field.count("\t") >= 2]
     return len(rows), sum(_parse_count(row[0]) for row in rows), sum(_parse_count(row[1]) for row in rows)
 
 
 async def _has_same_tree(git: GitClient, one: str, other: str) -> bool:
-    said = await git.say("rev-parse", f"{one}^{{tree}}", f"{other}^{{tree}}")
-    return len(set(said.split())) == 1
+    output = await git.say("rev-parse", f"{one}^{{tree}}", f"{other}^{{tree}}")
+    return len(set(output.split())) == 1
 
 
 async def _current_branch(git: GitClient) -> str:
-    code, said = await git.run("symbolic-ref", "--quiet", "--short", "HEAD")
-    return said.strip() if code == 0 else ""
+    code, output = await git.run("symbolic-ref", "--quiet", "--short", "HEAD")
+    return output.strip() if code == 0 else ""
 
 
 def _remove_leftovers(path: str) -> bool:
-    """Whether git left something, which is removed then. A link is never followed."""
+    """Whether git left something behind, which is then removed. Links are never followed."""
     if not os.path.lexists(path):
         return False
     shutil.rmtree(path, onerror=_make_writable)
@@ -131,7 +133,7 @@ def _parse_count(text: str) -> int:
 
 
 def _make_writable(function: object, path: str, reason: object) -> None:
-    """A folder without the right to write in it (Go's modules are such) cannot be emptied."""
+    """A folder without write permission (such as Go's modules) cannot be emptied."""
     with contextlib.suppress(OSError):
         os.chmod(os.path.dirname(path), stat.S_IRWXU)
         os.chmod(path, stat.S_IRWXU)
@@ -139,21 +141,19 @@ def _make_writable(function: object, path: str, reason: object) -> None:
 
 
 MAX_WORKTREES = 1_000
-CARRIED_MESSAGE = "uncommitted changes of {where}, as {name} was given them"
+CARRIED_MESSAGE = "uncommitted changes of {where} at the start of {name}"
 
 
 async def make_worktree(
     git: GitClient, seen: Repository, name: str, ref: str = "", carry: bool = True
 ) -> Worktree:
-    """A worktree called about `name`, from `ref` ("": the commit that is checked out, with what is not
-    committed yet if `carry`). Raises `CockpitError`; nothing is left then."""
+    """Create a worktree named after `name`, from `ref` ("": the commit that is checked out, with uncommitted
+    changes if `carry`). Raises `CockpitError`; nothing is left behind then."""
     folder = _make_worktrees_folder(seen)
     exclude_from_status(seen.store, f"/{'/'.join(WORKTREES_FOLDER)}", folder=True)
     head = await git.commit_of(ref) if ref else seen.head
     if not head:
-        raise CockpitError(
-            f"there is no commit called {ref!r}", "git log shows them; leave `ref` out for HEAD"
-        )
+        raise CockpitError(f"unknown commit {ref!r}", "see git log; leave `ref` out for HEAD")
     tree = await _add_worktree(git, seen, make_slug(name), folder, head)
     try:
         return await _fill_worktree(git, seen, tree, carry and head == seen.head)
@@ -167,16 +167,16 @@ async def _fill_worktree(git: GitClient, seen: Repository, tree: Worktree, carry
     own = git.at(tree.path)
     if carry:
         message = CARRIED_MESSAGE.format(where=seen.branch or seen.head[:12], name=tree.name)
-        taken = await take_snapshot(git, seen.head, message)
-        if taken.files:
-            # Nothing is staged there: that a change was staged is the person's own note.
-            await own.say("restore", f"--source={taken.commit}", "--worktree", "--", ":/")
+        snapshot = await take_snapshot(git, seen.head, message)
+        if snapshot.files:
+            # Nothing is staged there: what is staged is the user's own bookkeeping.
+            await own.say("restore", f"--source={snapshot.commit}", "--worktree", "--", ":/")
             notes.append(
-                f"it holds the {taken.files} files of {seen.top} that are not committed, as they are now"
+                f"it contains {snapshot.files} uncommitted files of {seen.top} in their current state"
             )
-            tree = replace(tree, base=taken.commit)
-        if taken.left_out:
-            notes.append(f"not carried: {format_paths(taken.left_out)}")
+            tree = replace(tree, base=snapshot.commit)
+        if snapshot.left_out:
+            notes.append(f"not carried: {format_paths(snapshot.left_out)}")
     await write_ref(git, tree, BASE_REF, tree.base)
     linked = await make_links(git, seen.origin, tree.path)
     if linked:
@@ -201,7 +201,7 @@ async def _add_worktree(git: GitClient, seen: Repository, name: str, folder: str
         if _exists(path) or await git.commit_of(f"refs/heads/{branch}"):
             continue
         try:
-            # Whoever makes the folder has the name: agents are made side by side.
+            # Whoever creates the folder owns the name: several agents may start at once.
             os.mkdir(path)
         except FileExistsError:
             continue
@@ -214,7 +214,8 @@ async def _add_worktree(git: GitClient, seen: Repository, name: str, folder: str
             raise
         return tree
     raise CockpitError(
-        f"there are {MAX_WORKTREES} worktrees called {name}", "cockpit worktrees prune takes old ones away"
+        f"there are already {MAX_WORKTREES} worktrees called {name}",
+        "cockpit worktrees prune removes old ones",
     )
 
 
@@ -223,19 +224,21 @@ def _exists(path: str) -> bool:
 
 
 def _make_worktrees_folder(seen: Repository) -> str:
-    """The folder of worktrees, made. What stands there must be a folder: a link would lead us elsewhere."""
+    """Create the folder of worktrees. A link in its place is refused: it could lead elsewhere."""
     path = seen.origin
     for part in WORKTREES_FOLDER:
         path = os.path.join(path, part)
         try:
             if not stat.S_ISDIR(os.lstat(path).st_mode):
-                raise CockpitError(f"{path} is no folder, so no worktree can be made in it", "move it away")
+                raise CockpitError(
+                    f"{path} is not a folder, so no worktree can be created in it", "move it away"
+                )
         except FileNotFoundError:
             try:
                 os.mkdir(path)
             except FileExistsError:
                 continue
             except OSError as error:
-                raise CockpitError(f"{path} cannot be made: {error.strerror or error}") from error
+                raise CockpitError(f"{path} cannot be created: {error.strerror or error}") from error
     assert os.path.realpath(path) == os.path.realpath(worktrees_folder(seen.origin))
     return path

@@ -1,12 +1,9 @@
-"""`.git/info/exclude`, the ignore file that is nobody's commit: our folders stay out of a person's status.
+"""Links from a worktree to the installed packages of its origin, which git ignores and every worktree needs.
 
-Folders of installed packages, which git ignores and every worktree needs: links to those of the origin's.
-
-They are never written through: a link that leads out of its root is refused by the path rules, and a held
-program sees such a folder read-only (docs/worktrees.md).
-
-Python's editable installs in a linked environment: they lead to the tree it was made for, so that tests in
-a worktree would try that tree's code and not their own.
+They are never written through: the path rules refuse a link that leaves its root, and a sandboxed program
+sees such a folder read-only (docs/worktrees.md). Also keeps paths out of git's status by `.git/info/exclude`,
+and finds the editable installs of a linked Python environment: they import from the origin, so that tests in
+the worktree would run the wrong code.
 """
 
 import asyncio
@@ -27,7 +24,7 @@ SPECIAL_CHARACTERS = re.compile(r"([\\*?\[\]!# ])")
 
 
 def exclude_from_status(store: str, path: str, folder: bool = False) -> None:
-    """Have git ignore `path` (from the top of a work tree, with a leading `/`). Raises `CockpitError`."""
+    """Make git ignore `path` (from the top of a work tree, with a leading `/`). Raises `CockpitError`."""
     line = SPECIAL_CHARACTERS.sub(r"\\\1", path) + ("/" if folder else "")
     file = os.path.join(store, "info", "exclude")
     try:
@@ -43,12 +40,12 @@ def exclude_from_status(store: str, path: str, folder: bool = False) -> None:
             out.write(f"{gap}{line}\n".encode("utf-8", "surrogateescape"))
     except OSError as error:
         raise CockpitError(
-            f"{path} cannot be kept out of git's status: {file}: {error.strerror or error}",
+            f"cannot exclude {path} from git's status: {file}: {error.strerror or error}",
             f"add the line {line} to that file",
         ) from error
 
 
-# What an install makes and a build reads. What a build writes (target, dist, build) is each tree's own.
+# Folders that an install makes and a build reads. What a build writes (target, dist) is not shared.
 PACKAGE_FOLDERS = word_set(
     """
     node_modules bower_components jspm_packages .pnpm-store .venv venv __pypackages__ vendor Pods Carthage
@@ -60,8 +57,8 @@ MAX_LINKS = 200
 
 @dataclass(frozen=True, slots=True)
 class PackageLink:
-    """`at` is to lead to the folder `target`: real, absolute paths. A `junction` is Windows' link of
-    folders that needs no rights of an administrator."""
+    """`at` is to lead to the folder `target`: real, absolute paths. A `junction` is the link to a folder that
+    needs no administrator rights on Windows."""
 
     at: str
     target: str
@@ -69,7 +66,7 @@ class PackageLink:
 
 
 def plan_links(origin: str, worktree: str, listed: Iterable[str], platform: str) -> tuple[PackageLink, ...]:
-    """The links for the ignored folders that git `listed` (relative, ending in `/`). Pure."""
+    """The links for the ignored folders in `listed` (relative, ending in `/`). Pure."""
     sign = "\\" if platform == "win32" else "/"
     kind: Literal["symlink", "junction"] = "junction" if platform == "win32" else "symlink"
     found: list[PackageLink] = []
@@ -82,7 +79,7 @@ def plan_links(origin: str, worktree: str, listed: Iterable[str], platform: str)
 
 
 async def make_links(git: GitClient, origin: str, worktree: str) -> tuple[PackageLink, ...]:
-    """Make the links of `worktree`; those that are there now."""
+    """Create the links of `worktree`; returns those that exist now."""
     made = await asyncio.to_thread(_make_all, await find_links(git, origin, worktree))
     if made:
         await _exclude_links(git.at(worktree), [relative_link_path(one, worktree) for one in made])
@@ -90,28 +87,28 @@ async def make_links(git: GitClient, origin: str, worktree: str) -> tuple[Packag
 
 
 async def find_links(git: GitClient, origin: str, worktree: str) -> tuple[PackageLink, ...]:
-    """The links that a worktree may have, there or not. Worked out from the origin alone: what lies in the
-    worktree is its agent's word."""
+    """The links that a worktree may have, existing or not. Derived from the origin alone: the content of the
+    worktree is under the control of its agent."""
     command = ("ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z")
     listed = (await git.at(origin).say(*command)).split("\0")
     return await asyncio.to_thread(_existing_targets, plan_links(origin, worktree, listed, sys.platform))
 
 
 def is_intact(one: PackageLink) -> bool:
-    """Whether the link is there and leads where it should."""
+    """Whether the link exists and leads where it should."""
     return is_link(one.at) and os.path.realpath(one.at) == os.path.realpath(one.target)
 
 
 def remove_links(worktree: str, found: Iterable[PackageLink]) -> None:
-    """Take the links away, and never what they lead to."""
+    """Remove the links, and never what they lead to."""
     for one in found:
         if is_link(one.at):
-            # A junction is removed as the folder it looks like; what is in it stays.
+            # A junction is removed like a folder; its content stays.
             os.rmdir(one.at) if one.kind == "junction" else os.unlink(one.at)
 
 
 def relative_link_path(one: PackageLink, worktree: str) -> str:
-    """Where a link lies in its worktree, with `/`."""
+    """The path of a link in its worktree, with `/`."""
     return os.path.relpath(one.at, worktree).replace(os.sep, "/")
 
 
@@ -126,7 +123,7 @@ def is_link(path: str) -> bool:
 
 
 def _existing_targets(plan: tuple[PackageLink, ...]) -> tuple[PackageLink, ...]:
-    """Those that lead to folders of the origin's own: a link in their place could lead anywhere."""
+    """Links whose target is a real folder of the origin: a link in its place could lead anywhere."""
     return tuple(one for one in plan if os.path.isdir(one.target) and not is_link(one.target))
 
 
@@ -154,10 +151,11 @@ def _make_junction(one: PackageLink) -> None:
 
 
 async def _exclude_links(git: GitClient, paths: list[str]) -> None:
-    """`node_modules/` names folders alone: a link of that name would be a new file to git."""
-    told = b"\0".join(os.fsencode(path) for path in paths) + b"\0"
-    _, said = await git.run("check-ignore", "-z", "--stdin", "--no-index", stdin=told)
-    known = set(said.split("\0"))
+    """`node_modules/` in an ignore file matches folders only: git would list a link of that name as a new
+    file."""
+    stdin = b"\0".join(os.fsencode(path) for path in paths) + b"\0"
+    _, output = await git.run("check-ignore", "-z", "--stdin", "--no-index", stdin=stdin)
+    known = set(output.split("\0"))
     store = (await git.say("rev-parse", "--path-format=absolute", "--git-common-dir")).strip()
     for path in paths:
         if path not in known:
@@ -172,8 +170,8 @@ MAX_PATH_FILE_BYTES = 200_000
 
 
 def editable_sources(origin: str, linked: Iterable[str]) -> tuple[str, ...]:
-    """The folders of `origin` (relative, with `/`; "." for its top) from which the environments among
-    `linked` import."""
+    """The folders of `origin` (relative, with `/`; "." for its top) from which the environments in `linked`
+    import."""
     found: dict[str, None] = {}
     for environment in linked:
         if os.path.basename(environment) in ENVIRONMENT_FOLDERS:
@@ -181,12 +179,12 @@ def editable_sources(origin: str, linked: Iterable[str]) -> tuple[str, ...]:
                 inside = os.path.relpath(path, origin).replace(os.sep, "/")
                 if os.path.isabs(path) and not inside.startswith("../") and inside != "..":
                     found.setdefault(inside)
-    # What lies in the environment itself is installed, not edited.
-    return tuple(one for one in found if not ENVIRONMENT_FOLDERS & set(one.split("/")))
+    # What is inside the environment itself is installed, not edited.
+    return tuple(path for path in found if not ENVIRONMENT_FOLDERS & set(path.split("/")))
 
 
 def _named_paths(environment: str) -> Iterator[str]:
-    """The paths that `.pth` files, and the finders of editable installs, name."""
+    """The paths named by `.pth` files and by the finders of editable installs."""
     for place in SITE_PACKAGES:
         folder = os.path.join(escape(environment), *place.split("/"))
         for file in sorted(glob(os.path.join(folder, "*.pth")))[:MAX_PATH_FILES]:
@@ -195,7 +193,7 @@ def _named_paths(environment: str) -> Iterator[str]:
             )
         for file in sorted(glob(os.path.join(folder, "__editable___*_finder.py")))[:MAX_PATH_FILES]:
             for one, other in QUOTED_PATH.findall(_read_text(file)):
-                # It maps a package to its own folder: what is imported from is the folder above.
+                # The finder maps a package to its folder; imports come from the folder above.
                 if os.path.isabs(path := one or other):
                     yield os.path.dirname(path)
 

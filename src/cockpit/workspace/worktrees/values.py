@@ -1,8 +1,4 @@
-"""What worktrees and their branches are called, and which path of the origin's a path in one stands for.
-Pure: knows letters, no disk.
-
-What is said of worktrees. Plain values.
-"""
+"""Values and names of worktrees: their folders, branches and states. Pure."""
 
 import re
 from dataclasses import dataclass
@@ -20,7 +16,7 @@ def make_slug(name: str) -> str:
     plain = NON_SLUG.sub("-", name.lower()).strip("-")[:MAX_NAME_LENGTH].strip("-")
     if not plain:
         return "work"
-    # Windows reserves such names, whatever comes after them; the other is ours.
+    # Windows reserves such names, whatever follows them; the scratch prefix is ours.
     reserved = re.fullmatch(r"con|prn|aux|nul|com\d|lpt\d", plain) or plain.startswith(SCRATCH_PREFIX)
     return f"work-{plain}" if reserved else plain
 
@@ -34,13 +30,13 @@ def branch_name(slug: str, number: int) -> str:
 
 
 def worktrees_folder(top: str) -> str:
-    """Where the worktrees of the work tree `top` lie."""
+    """The folder that contains the worktrees of the work tree `top`."""
     return "/".join((top.replace("\\", "/").rstrip("/"), *WORKTREES_FOLDER))
 
 
 def origin_tree(root: str) -> str:
-    """The top of the tree that the worktree `root` (or the folder in one) was made from; "" for no worktree
-    of ours."""
+    """The top of the tree from which the worktree that contains `root` was made; "" if `root` is in no
+    worktree of ours."""
     parts = root.replace("\\", "/").split("/")
     for at in range(len(parts) - len(WORKTREES_FOLDER)):
         if tuple(part.casefold() for part in parts[at : at + len(WORKTREES_FOLDER)]) == WORKTREES_FOLDER:
@@ -49,8 +45,8 @@ def origin_tree(root: str) -> str:
 
 
 def origin_path(path: str) -> str:
-    """The path that an absolute `path` in one of our worktrees stands for in the tree it was made from;
-    any other path as it is. `/r/.cockpit/worktrees/x/src/a` is `/r/src/a`."""
+    """The path in the origin tree that corresponds to an absolute `path` in one of our worktrees; any other
+    path unchanged. `/r/.cockpit/worktrees/x/src/a` is `/r/src/a`."""
     parts = path.replace("\\", "/").split("/")
     folded = [part.casefold() for part in parts]
     at = 0
@@ -64,11 +60,11 @@ def origin_path(path: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """A repository as seen from one folder: real, absolute paths.
+    """A repository as seen from one folder. All paths are real and absolute.
 
-    `top` is the work tree that the folder lies in, `origin` the one that its worktrees lie in (another only
-    where `top` is itself one of ours), `store` the git folder they share. `inside` is the folder relative to
-    `top` ("" for the top itself); `branch` is "" where HEAD is detached.
+    `top` is the work tree that contains the folder, `origin` the one that contains its worktrees (a different
+    one only if `top` is itself one of ours), `store` the git folder they share. `inside` is the folder
+    relative to `top` ("" for the top itself); `branch` is "" if HEAD is detached.
     """
 
     top: str
@@ -81,10 +77,11 @@ class Repository:
 
 @dataclass(frozen=True, slots=True)
 class Worktree:
-    """One of our worktrees. `head` is the commit it was made from, `base` what its agent was given: `head`,
-    or a commit upon it that holds the uncommitted changes which were carried.
+    """One of our worktrees. `head` is the commit it was made from, `base` what its agent started with:
+    `head`, or a commit on top of it with the uncommitted changes that were carried over.
 
-    `linked` are folders of the origin's that links in it lead to; `notes` are for whoever asked for it.
+    `linked` are folders of the origin to which links in it lead; `notes` are for whoever asked for the
+    worktree.
     """
 
     name: str
@@ -102,17 +99,17 @@ class Worktree:
 
     @property
     def tail(self) -> str:
-        """Its branch, as its records are called."""
+        """Its branch without the prefix, under which its refs are stored."""
         return self.branch.rpartition("/")[2]
 
 
 @dataclass(frozen=True, slots=True)
 class WorktreeRow:
-    """A worktree (or a branch of ours without one: `path` "") as it is now.
+    """The state of a worktree, or of one of our branches without a worktree (`path` "").
 
-    `commits`, `files`, `added` and `removed` count what came since `base`; `uncommitted` are files that are
-    on no commit yet. `is_merged`: all that is committed is in a branch of the person's, or was brought
-    there. `used` epoch seconds.
+    `commits`, `files`, `added` and `removed` count what came since `base`; `uncommitted` counts files in no
+    commit yet. `is_merged`: every commit is in a branch of the user's, or its changes were brought there.
+    `used` is in epoch seconds.
     """
 
     name: str
@@ -134,7 +131,7 @@ class WorktreeRow:
 
 @dataclass(frozen=True, slots=True)
 class MergedFile:
-    """A file that a merge changes. `mode` is git's, "" for a deleted one; 120000 is a link."""
+    """A file that a merge changes. `mode` is git's, "" for a deleted file; 120000 is a link."""
 
     path: str
     change: Literal["created", "modified", "deleted"]
@@ -145,12 +142,12 @@ class MergedFile:
 
 @dataclass(frozen=True, slots=True)
 class MergeTrial:
-    """What bringing `branch` into `target` would do, tried in a worktree of its own.
+    """What merging `branch` into `target` would do, tried in a worktree of its own.
 
-    `old` is the target's commit, `new` what it would be ("" with `conflicts`, and with nothing to bring),
-    `result` the id of that one's tree; `tip` is what is brought. `tree` is the work tree in which `target`
-    is checked out, "" for none. `refused` are the files that no agent may write, each with its reason.
-    `uncommitted` files of the branch's worktree are committed first.
+    `old` is the commit of the target, `new` what it would become ("" with `conflicts`, or with nothing to
+    merge), `result` the tree id of `new`; `tip` is what is merged. `tree` is the work tree in which `target`
+    is checked out, "" for none. `refused` are the files that no agent may write, each with the reason.
+    `uncommitted` files in the worktree of the branch are committed first.
     """
 
     branch: str
@@ -177,7 +174,7 @@ class MergeTrial:
 
 @dataclass(frozen=True, slots=True)
 class WorktreeOutcome:
-    """What is left of a worktree whose agent has ended. Not `kept`: it held nothing and is gone."""
+    """What is left of a worktree whose agent has ended. Not `kept`: it had no changes and was removed."""
 
     branch: str
     kept: bool
@@ -190,7 +187,7 @@ class WorktreeOutcome:
 
 @dataclass(frozen=True, slots=True)
 class PruneOutcome:
-    """What became of a worktree or branch when it was its turn; `gone` False says that it stays."""
+    """What happened to a worktree or branch when pruning; `gone` False: it stays."""
 
     name: str
     branch: str

@@ -117,7 +117,7 @@ async def run_command_hook(
             stdin=json.dumps(payload, ensure_ascii=False).encode("utf-8", "replace"),
             seconds=hook.seconds,
             environment=build_environment(hook, session.root, env_file),
-            apart=True,
+            separate_errors=True,
         )
     except CockpitError as error:
         return make_timeout_answer(error.message)

@@ -158,7 +158,7 @@ class NoProcesses:
         seconds: float = 30.0,
         on_output: Callable[[str], None] | None = None,
         environment: Mapping[str, str] | None = None,
-        apart: bool = False,
+        separate_errors: bool = False,
     ) -> ProcessResult:
         raise ProcessFailed(REASON)
 

@@ -1,8 +1,8 @@
-"""A program of its own: fences this process in with Landlock and a filter of system calls, and becomes
-another program. Standard library only; imported by nobody, started by `landlock.command`.
+"""A separate program: confines its own process with Landlock and a seccomp filter, then becomes another
+program. Standard library only; imported by nothing, started by `kernel_limits.launcher_argv`.
 
-It is not done between fork and exec of cockpit itself: Python in a forked child of a process with threads
-may wait for a lock that nobody holds any more.
+This is not done between fork and exec of cockpit itself: in a forked child of a process with threads, Python
+may wait forever for a lock.
 """
 
 import ctypes
@@ -41,7 +41,7 @@ def main() -> None:
 
 
 def _drop_privileges() -> None:
-    """Root without capabilities: `no_new_privs` keeps the next program from getting them back."""
+    """Drop root's capabilities; `no_new_privs` keeps the next program from getting them back."""
     if os.geteuid() != 0:
         return
     for number in range(64):
@@ -83,14 +83,14 @@ def _allow(ruleset: int, path: str, access: int) -> None:
 def _refuse(program: bytes) -> None:
     if not program:
         return
-    held = ctypes.create_string_buffer(program, len(program))
-    pointer = struct.pack("@HP", len(program) // 8, ctypes.addressof(held))
+    code = ctypes.create_string_buffer(program, len(program))
+    pointer = struct.pack("@HP", len(program) // 8, ctypes.addressof(code))
     _checked(libc.prctl(SECCOMP, FILTER, ctypes.c_char_p(pointer), 0, 0), "seccomp")
 
 
 def _checked(result: int, what: str) -> None:
     if result < 0:
-        # The command must not run with less than was said.
+        # The command must not run with less protection than was reported.
         print(f"cockpit: {what} failed: {os.strerror(ctypes.get_errno())}", file=sys.stderr)
         os._exit(126)
 
