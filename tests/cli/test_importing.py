@@ -55,6 +55,6 @@ def test_yes_takes_what_allows_too(person: Path, root: Path) -> None:
 
 def test_another_name_is_refused_and_an_empty_home_says_so(person: Path, root: Path, tmp_path: Path) -> None:
     refused = run(person, root, "cursor")
-    assert refused.code == 1 and "one of claude, codex, opencode, crush, vibe, all" in refused.err
+    assert refused.code == 1 and "choose from claude, codex, opencode, crush, vibe, all" in refused.err
     (tmp_path / "empty").mkdir()
     assert "no settings of" in run(tmp_path / "empty", root).out

@@ -90,7 +90,7 @@ def test_pruning(repo: Repo, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["worktrees", "prune", "fix", "--max-age-hours", "0", "--unmerged"]) == 0
     assert repo.branches() == {"main"}
     assert main(["worktrees", "prune", "nothing"]) == 1
-    assert "no worktree called nothing" in capsys.readouterr().err
+    assert "no worktree nothing" in capsys.readouterr().err
 
 
 def test_without_a_repository_it_says_what_to_do(
