@@ -326,7 +326,9 @@ async def test_a_person_does_it_all_by_command(repo: Repo) -> None:
         await driver.decide(asked.id, "allow_once")
         assert "merged" in plain_text((await driver.next(Noticed, start)).content)
         await driver.invoke("worktree", text="nonsense")
-        await driver.until(lambda one: isinstance(one.event, Warned) and "does not understand" in one.event.text)
+        await driver.until(
+            lambda one: isinstance(one.event, Warned) and "does not understand" in one.event.text
+        )
     assert (repo.folder / "new.txt").exists()
 
 

@@ -144,7 +144,9 @@ def test_a_link_out_and_a_pipe_are_told_and_not_read(root: Path, person: Path) -
     put(root / "CLAUDE.md", "read in its place")
     listed = rows(root, person)
     assert "leads out of" in listed["AGENTS.md"].refused[0].reason
-    assert "CLAUDE.local.md" not in listed or "not a regular file" in listed["CLAUDE.local.md"].refused[0].reason
+    assert (
+        "CLAUDE.local.md" not in listed or "not a regular file" in listed["CLAUDE.local.md"].refused[0].reason
+    )
     assert "outside words" not in "".join(one.text for one in load_always(root, True, person, anything))
 
 

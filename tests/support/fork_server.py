@@ -1,9 +1,9 @@
 """Runs `cockpit ...` in a child forked from a process that has imported it already.
 
-Starting Python and importing cockpit takes most of the time of a short command. A child of the fork server has
-its own process id, folder, environment, standard streams and signals, like a process started with
-`python -m cockpit`, without paying for the imports again. POSIX only; what tests the start of Python itself
-(imports, encodings, `sys.path`) starts a real process.
+Starting Python and importing cockpit takes most of the time of a short command. A child of the fork server
+has its own process id, folder, environment, standard streams and signals, like a process started with
+`python -m cockpit`, without paying for the imports again. POSIX only; a test of Python's own start-up (imports,
+encodings, `sys.path`) starts a real process.
 """
 
 import contextlib
@@ -119,7 +119,7 @@ def _become_command(request: dict[str, Any], fds: Sequence[int]) -> None:
     os.environ.clear()
     os.environ.update(request["environment"])
     os.chdir(str(request["cwd"]))
-    sys.path[0] = os.getcwd()
+    sys.path[0] = str(Path.cwd())
     sys.path[1:1] = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
     sys.argv = ["cockpit", *request["arguments"]]
     from cockpit.cli.main import script

@@ -1,4 +1,4 @@
-"""Optional parts of a machine (bubblewrap, ripgrep, a language server, ...): visible skips where one is absent."""
+"""Optional parts of a machine, such as bubblewrap or a language server: visible skips where one is absent."""
 
 import os
 from typing import NoReturn
