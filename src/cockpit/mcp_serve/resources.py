@@ -4,7 +4,7 @@ Reading a file goes through the tool `read` with its guards, rules and audit, an
 """
 
 from typing import TypeAlias
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
@@ -111,11 +111,6 @@ class WorkspaceResources:
                 case _:
                     pass
         raise CockpitError("the session was closed", "start cockpit mcp-serve again")
-
-
-def make_file_uri(path: str) -> str:
-    """The address of a file's text."""
-    return FILE + quote(path)
 
 
 def _make_template(prefix: str, name: str, about: str) -> ResourceTemplate:

@@ -57,9 +57,6 @@ class Isolation:
         return "none" if self.runner == "none" or profile == "none" else f"{self.runner} {profile}"
 
 
-NO_ISOLATION = Isolation("none", "none", "nothing was probed")
-
-
 @dataclass(frozen=True, slots=True)
 class AgentWorktree:
     """The worktree in which an agent works. `root` is its folder there, `top` the top of the whole worktree,

@@ -11,7 +11,6 @@ from cockpit.safety.values import ExecutionContext
 from cockpit.workspace.word_set import word_set
 
 DELETE_ADVICE = "delete with the delete tool, which can be undone"
-EDIT_ADVICE = "change the file with the edit tool, which shows the change and can be undone"
 FORMATTERS = re.compile(
     r"mkfs(\..+)?|mke2fs|newfs|wipefs|fdisk|sfdisk|cfdisk|gdisk|sgdisk|cgdisk|parted|blkdiscard|"
     r"badblocks|mkswap|"

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from cockpit.safety.bash.command_model import UNKNOWN, UNKNOWN_HARMLESS, ShellWord, SimpleCommand
+from cockpit.safety.bash.command_model import ShellWord, SimpleCommand
 from cockpit.safety.bash.locations import BashLocation, locate
 from cockpit.safety.values import ExecutionContext
 from cockpit.workspace.word_set import word_set
@@ -211,7 +211,3 @@ def _possible_paths(word: ShellWord, program: str) -> list[ShellWord]:
     if ":" in text and text.startswith("/"):
         pieces.append(ShellWord(text.partition(":")[0], word.sure))
     return pieces
-
-
-def is_unknown(word: ShellWord) -> bool:
-    return UNKNOWN in word.text or UNKNOWN_HARMLESS in word.text

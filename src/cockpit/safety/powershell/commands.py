@@ -231,18 +231,6 @@ INTERPRETERS = frozenset(
         "expand-archive",
     ]
 )
-DOWNLOADERS = frozenset(
-    [
-        "invoke-webrequest",
-        "invoke-restmethod",
-        "start-bitstransfer",
-        "bitsadmin",
-        "certutil",
-        "curl",
-        "wget",
-        "copy-item",
-    ]
-)
 
 
 def judge_command(

@@ -38,7 +38,6 @@ IntentBuilder: TypeAlias = Callable[[Captures], Intent | None]
 PRONOUNS = frozenset(
     ("it", "this", "that", "everything", "here", "there", "them", "it's", "它", "这", "这个", "那个", "什么")
 )
-TAIL_WORDS = frozenset(("tail", "last", "end", "final", "bottom", "最后", "后", "末尾", "末"))
 SOURCE_FILE = re.compile(
     r"\.(py|js|mjs|ts|tsx|jsx|go|rs|md|toml|json|ya?ml|c|h|cc|cpp|java|txt|sh|cfg|ini|css|html)$", re.I
 )
