@@ -173,7 +173,7 @@ async def test_what_only_a_user_knows_is_asked_as_a_form(tmp_path: Path) -> None
 async def test_outside_of_a_session_every_question_is_declined(tmp_path: Path) -> None:
     async with connected(tmp_path, tool("ask", "ask"), tool("sample", "sample")) as connection:
         assert json.loads((await connection.call("ask", {})).text) == {"action": "decline"}
-        assert "nobody is there" in (await connection.call("sample", {})).text
+        assert "there is no user" in (await connection.call("sample", {})).text
 
 
 async def test_a_page_is_opened_only_by_a_user(tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ def unquote(text: str) -> str:
 
 
 def unquote_double(text: str) -> str:
-    """Text between double quotes: a backslash only escapes $ ` " \ and a line break."""
+    """Text between double quotes: a backslash only escapes $, `, a double quote, itself and a line break."""
     return re.sub(r"\\([$`\"\\])|\\\n", lambda match: match[1] or "", text) if "\\" in text else text
 
 

@@ -68,7 +68,7 @@ def _inner_paths(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> list[
 
 
 def _known_folder(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> list[str]:
-    """The folder before the first unknown part: `C:\$x` is the drive if $x is empty."""
+    r"""The folder before the first unknown part: `C:\$x` is the drive if $x is empty."""
     known: list[WordPiece] = []
     for piece in pieces:
         if fold_pieces((piece,), scope) is None:
