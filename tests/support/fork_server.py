@@ -2,7 +2,7 @@
 
 Starting Python and importing cockpit takes most of the time of a short command. A child of the fork server
 has its own process id, folder, environment, standard streams and signals, like a process started with
-`python -m cockpit`, without paying for the imports again. POSIX only; a test of Python's own start-up (imports,
+`python -m cockpit`, without paying for the imports again. POSIX only; a test of Python start-up (imports,
 encodings, `sys.path`) starts a real process.
 """
 

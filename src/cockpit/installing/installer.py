@@ -115,7 +115,7 @@ def _install_with_pip(
         constraints.write_text(own, encoding="utf-8")
         command = [*program, "--disable-pip-version-check", "--no-input", "install", "--progress-bar=off"]
         command += ["--no-warn-script-location", *_common_arguments(options)]
-        resolve = [*command, "--dry-run", "--quiet", "--report", str(report)]
+        resolve = [*command, "--dry-run", "--report", str(report)]
         resolve += ["--constraint", str(constraints), *(["--upgrade"] if options.upgrade else [])]
         path = {"PYTHONPATH": str(staged.site)}
         _run_installer("pip", [*resolve, *_source_arguments(sources)], folder, path)
