@@ -110,14 +110,8 @@ def test_every_field_of_claude_code_is_understood(tmp_path: Path) -> None:
     assert role.origin is not None and role.origin.layer == "project"
     assert role.origin.fields["maxTurns"] == 20 and role.origin.fields["model"] == "opus"
     refused = {one.line: one.reason for one in faults(role)}
-<<<<<<< HEAD
-    assert (
-        "server of its own: local" in refused[10] and "never run" in refused[13] and "memory" in refused[15]
-    )
-=======
     assert "server of its own: local" in refused[10]
     assert "never run" in refused[13] and "memory" in refused[15]
->>>>>>> wt-cli
     assert all(one.remedy for one in faults(role))
 
 
