@@ -8,17 +8,15 @@ clock decides when.
 import asyncio
 import gc
 from collections.abc import Awaitable, Callable
-from functools import partial
 from typing import Protocol, runtime_checkable
 
 from cockpit import paths
 from cockpit.errors import CockpitError
 from cockpit.protocol.channel import Deck
 from cockpit.protocol.safe_text import single_line
+from cockpit.tui.action_bindings import ActionBindings
 from cockpit.tui.actions import (
     approvals,
-    code_navigation,
-    palette_and_help,
     preferences,
     prompts,
     sessions,
@@ -30,12 +28,11 @@ from cockpit.tui.composer.completion import Completer, CompletionPopup
 from cockpit.tui.composer.editor import ComposerPurpose, PromptHistory, SendMode
 from cockpit.tui.frame_clock import FrameClock
 from cockpit.tui.painter import Painter, Regions
-from cockpit.tui.reactions import OfferedScreens, Reactions
+from cockpit.tui.reactions import Reactions
 from cockpit.tui.render.layout import Moment
 from cockpit.tui.render.syntax import preload_lexers
 from cockpit.tui.render.themes import Palette
 from cockpit.tui.render.widgets import ThemedApp, UnclaimedKey
-from cockpit.tui.screens import form, plan_review, rewind, settings
 from cockpit.tui.screens.subagent import open_subagent
 from cockpit.tui.session_link import SessionLink
 from cockpit.tui.state.entries import WelcomeEntry
@@ -44,8 +41,6 @@ from cockpit.tui.work.approval_draft import ApprovalDraft
 MAX_HINT_WIDTH = 60
 TYPING_SECONDS = 0.3
 """How long after a key the user counts as typing."""
-OFFER_QUIET_SECONDS = 0.6
-"""Seconds in which a screen that opened by itself takes no key: it was meant for a draft."""
 PRELOAD_DELAY = 1.0
 """Seconds until what the first code block needs is imported: the first keys come before it."""
 
@@ -69,8 +64,11 @@ class SessionController:
         self.draft = ApprovalDraft(app.options.quiet)
         self.preferences = preferences.load_preferences()
         self.themes = preferences.ThemeSelection(app, self.preferences, self._repaint)
-        self.actions = self._bind_actions()
-        offers = self._screens_to_offer()
+        bindings = ActionBindings(
+            self, app, regions, self.link, self.draft, self.themes, self.preferences, self.keymap
+        )
+        self.actions = bindings.bound
+        offers = bindings.screens_to_offer()
         self.reactions = Reactions(app, regions, self.link, self.draft, self.actions, offers)
         self.painter = Painter(app, regions, self.keymap)
         self.completer: Completer | None = None
@@ -90,7 +88,7 @@ class SessionController:
         gc.enable()
         try:
             self.link.deck = await make_deck()
-            await self.link.open(self.app.options.resume, self._welcome())
+            await self.link.open(self.app.options.resume, self.welcome())
         except CockpitError as error:
             self.app.exit(1, 1, f"cockpit: {error}")
             return
@@ -103,7 +101,7 @@ class SessionController:
             await self.send(early.pop(0), queue=True)
         self.regions.trace.set_tail(())
         self.clock.request()
-        await self._load_facts()
+        await self.load_facts()
         await asyncio.sleep(0 if self.app.options.still else PRELOAD_DELAY)
         await asyncio.to_thread(preload_lexers)
 
@@ -123,12 +121,12 @@ class SessionController:
         row = self.link.commands.get(text[1:]) if text.startswith("/") else None
         return row is not None and not row.hint
 
-    def _welcome(self) -> WelcomeEntry:
+    def welcome(self) -> WelcomeEntry:
         welcome = sessions.welcome_entry(self.app.root, self.app.project)
         self.regions.editor.tries = welcome.tries
         return welcome
 
-    async def _load_facts(self) -> None:
+    async def load_facts(self) -> None:
         """Ask what the session has: commands, themes, panels, counts; then look for models on this
         machine."""
         await sessions.load_session_facts(self.link, self.themes)
@@ -256,7 +254,7 @@ class SessionController:
         self.link.state.touch_running()
         return True
 
-    def _show_hint(self, text: str) -> None:
+    def show_hint(self, text: str) -> None:
         """Show a hint for a moment."""
         self.painter.hint = text
         self.link.redraw("bar")
@@ -278,167 +276,3 @@ class SessionController:
             if isinstance(screen, Repaintable):
                 screen.repaint(palette)
         self.link.redraw("work", "bar")
-
-    # -- actions ---------------------------------------------------------------------------------------
-
-    async def _open_session(self, session: str | None) -> None:
-        if await sessions.switch_session(self.link, self.regions.trace, self._welcome(), session):
-            await self._load_facts()
-
-    async def _choose_session(self) -> None:
-        chosen = await sessions.choose_session(self.app, self.link)
-        if chosen is not None:
-            await self._open_session(chosen or None)
-
-    async def _view_approval(self) -> None:
-        """Show all of what is asked; a plan has a review of its own."""
-        first = self.link.state.first_approval
-        if first is not None and first.id == self.link.state.plan.request:
-            await plan_review.review_plan(self.app, self.link)
-        else:
-            editor = self.regions.editor
-            await self.actions.run(await approvals.view_approval(self.app, self.link, editor, self.draft))
-
-    async def _review(self) -> None:
-        """Review the plan that waits, else fill in the form that does."""
-        state = self.link.state
-        if state.first_form is not None and state.plan.state != "pending":
-            await form.fill_form(self.app, self.link)
-        else:
-            await plan_review.review_plan(self.app, self.link)
-
-    async def _view_selected(self) -> None:
-        """Show the place under Work's cursor in the viewer."""
-        kind, _, location = self.regions.work.selected.partition(":")
-        if kind == "place":
-            await open_location(self.app, self.link, location, view=True)
-
-    async def _ask_trust_once(self) -> None:
-        if not preferences.is_trust_refused(self.preferences, self.link.root):
-            await self._ask_trust(self.app.options.quiet)
-
-    async def _ask_trust(self, quiet: float = 0.0) -> None:
-        await preferences.ask_trust(self.app, self.link, self.preferences, self.regions.editor, quiet)
-
-    async def _trust_by_word(self, word: str) -> None:
-        if word in ("yes", "y", "no", "n"):
-            await self.link.trust(word.startswith("y"))
-        else:
-            await self._ask_trust()
-
-    def _select_theme(self, name: str) -> None:
-        if not self.themes.select(name):
-            self.link.say("warning", f"unknown theme {name}", "/theme lists them")
-
-    async def _rewind(self, words: str = "") -> None:
-        await (
-            rewind.undo_rewind(self.link) if words == "undo" else rewind.choose_rewind(self.app, self.link)
-        )
-
-    def _screens_to_offer(self) -> OfferedScreens:
-        quiet = OFFER_QUIET_SECONDS
-        return OfferedScreens(
-            plan=partial(plan_review.review_plan, self.app, self.link, quiet),
-            form=partial(form.fill_form, self.app, self.link, quiet),
-            trust=self._ask_trust_once,
-        )
-
-    def _bind_actions(self) -> prompts.BoundActions:
-        """What each action of the table does; `send`, `newline` and `queue` are the Composer's own."""
-        app, link, editor = self.app, self.link, self.regions.editor
-        answering = (app, link, editor, self.draft)
-        plain: dict[str, prompts.Run] = {
-            **{name: partial(approvals.decide, *answering, name) for name in approvals.DECISIONS},
-            **{f"option_{n}": partial(approvals.choose_option, *answering, n) for n in range(9)},
-            "reject": partial(approvals.ask_rejection_note, *answering),
-            "edit_hunk": partial(approvals.edit_hunk, app, link, editor, self.regions.work, self.draft),
-            "view_approval": self._view_approval,
-            **self._bind_view_actions(),
-            **self._bind_code_actions(),
-            **self._bind_session_actions(),
-        }
-        with_words: dict[str, prompts.RunWithWords] = {
-            "model": link.select_model,
-            "theme": self._select_theme,
-            "sessions": self._open_session,
-            "mode": partial(prompts.select_mode_by_name, link),
-            "compact": link.compact,
-            "carry_out": lambda note: link.decide_plan("approve", note=note),
-            "trust": self._trust_by_word,
-            "rewind": self._rewind,
-            "connect": partial(settings.connect_provider, app, link),
-            "settings": partial(settings.edit_settings, app, link),
-        }
-        return prompts.BoundActions(plain, with_words)
-
-    def _bind_view_actions(self) -> dict[str, prompts.Run]:
-        app, link, regions = self.app, self.link, self.regions
-        trace, work, editor = regions.trace, regions.work, regions.editor
-        return {
-            "trace": partial(view.focus_trace, link, trace),
-            "composer": partial(view.focus_editor, link, editor),
-            "work": partial(view.focus_work, app, link, trace, work, editor),
-            "todo": partial(view.show_todo, link, trace, work),
-            "tab_now": partial(view.open_tab, app, link, trace, work, "now"),
-            "tab_outline": partial(view.open_tab, app, link, trace, work, "outline"),
-            "tab_problems": partial(view.open_tab, app, link, trace, work, "problems"),
-            "tab_next": partial(view.open_next_tab, app, link, trace, work, 1),
-            "tab_previous": partial(view.open_next_tab, app, link, trace, work, -1),
-            "look": self._view_selected,
-            "expand": partial(view.toggle_folds, app, link),
-            "open_entry": partial(view.toggle_visible_entry, link, trace),
-            "trace_pageup": partial(view.scroll_page, trace, -1),
-            "trace_pagedown": partial(view.scroll_page, trace, 1),
-            "find": partial(view.search_trace, app, trace),
-            "find_next": partial(view.find_again, app, trace, 1),
-            "find_previous": partial(view.find_again, app, trace, -1),
-            "clear": trace.hide,
-            "changes": partial(view.show_changes, app, link),
-            "copy": lambda: view.copy_text(app, link.state, editor),
-            "redraw": partial(view.redraw_all, app),
-            "suspend": app.action_suspend_process,
-            "theme": self.themes.choose,
-            "help": partial(palette_and_help.show_help, app, link, self.keymap),
-            "palette": lambda: palette_and_help.open_palette(
-                app, link, editor, self.keymap, self.actions.run, self.send
-            ),
-        }
-
-    def _bind_code_actions(self) -> dict[str, prompts.Run]:
-        app, link = self.app, self.link
-        related = partial(code_navigation.find_related, app, link)
-        return {
-            "symbols": partial(code_navigation.go_to_symbol, app, link),
-            "outline": partial(code_navigation.go_to_symbol_in_file, app, link),
-            "problems": partial(code_navigation.show_problems, app, link),
-            "references": partial(related, "references", "Find references"),
-            "callers": partial(related, "callers", "Find callers"),
-            "rename": partial(code_navigation.rename_symbol, app, link),
-            "restart_servers": partial(link.invoke, "lsp", {"text": "restart"}),
-        }
-
-    def _bind_session_actions(self) -> dict[str, prompts.Run]:
-        app, link, trace, editor = self.app, self.link, self.regions.trace, self.regions.editor
-        presses = prompts.DoublePress()
-        quit_app = partial(sessions.quit_app, app, link)
-        hint = self._show_hint
-        return {
-            "interrupt": partial(prompts.interrupt, link, editor, trace, presses, hint, self._rewind),
-            "clear_or_quit": partial(prompts.clear_or_quit, app, link, editor, presses, hint),
-            "leave": quit_app,
-            "quit": quit_app,
-            "history": partial(prompts.choose_from_history, app, editor),
-            "editor": partial(view.edit_draft_externally, app, editor),
-            "mode": link.select_next_mode,
-            "compact": link.compact,
-            "carry_out": partial(link.decide_plan, "approve"),
-            "new": partial(self._open_session, None),
-            "sessions": self._choose_session,
-            "settings": partial(settings.edit_settings, app, link),
-            "model": partial(settings.choose_model, app, link),
-            "connect": partial(settings.connect_provider, app, link),
-            "trust": self._ask_trust,
-            "rewind": self._rewind,
-            "review_plan": self._review,
-            "form": partial(form.fill_form, app, link),
-        }
