@@ -89,7 +89,7 @@ async def test_read_says_what_to_do_instead(context: Context, tmp_path: Path) ->
     assert "did you mean src/parser.py?" in await refused(context, "parser.py")
     assert "did you mean src/parser.py?" in await refused(context, "src/prser.py")
     assert "use `list`" in await refused(context, "src")
-    assert "a name for secrets" in await refused(context, ".env")
+    assert "a file name used for secrets" in await refused(context, ".env")
     assert "a part of the path is a file" in await refused(context, "empty/x")
     assert (await call(READ, context, path="src/config.py")).text == "1\tx"
 
