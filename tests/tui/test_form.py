@@ -34,7 +34,7 @@ async def opened(s: Seat) -> None:
     if not isinstance(s.app.screen, FormDialog):
         await s.press("f9")
     assert isinstance(s.app.screen, FormDialog)
-    s.app.screen._from = 0.0
+    s.app.screen._quiet_until = 0.0
 
 
 async def test_it_is_filled_in_with_the_keys() -> None:
