@@ -69,9 +69,9 @@ def test_faults_of_usage_are_two(ground: Path, words: tuple[str, ...]) -> None:
 
 REFUSED: dict[str, tuple[str, str]] = {
     "empty": ("", "empty"),
-    "no patch": ("hello\n", "no patch"),
+    "no patch": ("hello\n", "not a patch"),
     "absolute": ("*** Begin Patch\n*** Add File: /tmp/x\n+x\n*** End Patch\n", "relative to the root"),
-    "upwards": ("--- a/../x\n+++ b/../x\n@@ -0,0 +1 @@\n+x\n", "upwards"),
+    "upwards": ("--- a/../x\n+++ b/../x\n@@ -0,0 +1 @@\n+x\n", "goes up"),
     "git's folder": ("*** Begin Patch\n*** Add File: .git/hooks/x\n+x\n*** End Patch\n", "git"),
     "link": ("--- a/link\n+++ b/link\n@@ -1 +1 @@\n-b\n+c\n", "symbolic link"),
     "over a link": ("--- a/way/b.txt\n+++ b/way/b.txt\n@@ -1 +1 @@\n-b\n+c\n", "symbolic link"),

@@ -1,4 +1,4 @@
-"""docs/hooks.md against the hookspecs: every hook, every argument, every field, every example."""
+"""docs/extend/hooks.md against the hookspecs: every hook, every argument, every field, every example."""
 
 import dataclasses
 import inspect
@@ -90,7 +90,7 @@ def test_the_example_registers_a_value_of_its_kind(hook: str) -> None:
     (example,) = blocks(section(PAGE, f"## {hook}"), "python")
     # A module of its own, as a plugin is: dataclasses look their annotations up there.
     module: dict[str, Any] = {"__name__": f"example_of_{hook}"}
-    exec(compile(example, f"docs/hooks.md ({hook})", "exec"), module)
+    exec(compile(example, f"docs/extend/hooks.md ({hook})", "exec"), module)
     registered: list[object] = []
     module[hook](registered.append, Scope("/project", False, {}, "/cache", "/state"))
     (value,) = registered

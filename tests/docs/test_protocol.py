@@ -1,4 +1,4 @@
-"""docs/protocol.md against the values that cross the door: every kind, every field, every request."""
+"""docs/extend/protocol.md against the values that cross the door: every kind, every field, every request."""
 
 import dataclasses
 import inspect

@@ -76,7 +76,7 @@ def main(argv: Sequence[str]) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="cockpit hooks", description="Hooks defined in files (see docs/hooks-of-files.md)."
+        prog="cockpit hooks", description="Hooks defined in files (see docs/use/hooks-of-files.md)."
     )
     what = parser.add_subparsers(dest="what", metavar="WHAT", required=True)
     what.add_parser("list", help="list every hook, where it is defined, and what was refused", add_help=False)

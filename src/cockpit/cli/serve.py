@@ -48,7 +48,7 @@ async def _run_frontend(frontend: Frontend) -> None:
 
 
 async def _serve_stdio() -> None:
-    """Requests on stdin, answers and envelopes on stdout (docs/protocol.md)."""
+    """Requests on stdin, answers and envelopes on stdout (docs/extend/protocol.md)."""
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(limit=LONGEST_LINE)
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)

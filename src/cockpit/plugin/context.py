@@ -183,7 +183,7 @@ class PlanApproved:
 
 
 class Plans(Protocol):
-    """Plan mode for plugins: they can ask, and only the user decides (docs/plan-mode.md)."""
+    """Plan mode for plugins: they can ask, and only the user decides (docs/use/plan-mode.md)."""
 
     @property
     def now(self) -> PlanChanged:

@@ -321,4 +321,4 @@ def _refuse_unknown_hooks(manager: pluggy.PluginManager, name: str) -> None:
 
             near = difflib.get_close_matches(caller.name, hookspecs.HOOKS, 1)
             hint = f"; did you mean {near[0]}?" if near else ";"
-            raise AttributeError(f"unknown hook {caller.name}{hint} see docs/hooks.md")
+            raise AttributeError(f"unknown hook {caller.name}{hint} see docs/extend/hooks.md")

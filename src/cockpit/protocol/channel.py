@@ -124,7 +124,7 @@ class _DeckServer:
         except KeyError as error:
             fault = {
                 "error": f"the request lacks {error}",
-                "hint": "docs/protocol.md",
+                "hint": "docs/extend/protocol.md",
                 "name": "CockpitError",
             }
             await self._send({"id": request["id"], **fault})

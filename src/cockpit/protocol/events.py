@@ -112,7 +112,7 @@ class QuestionAsked:
 
 @dataclass(frozen=True, slots=True)
 class PlanChanged:
-    """The state of plan mode, and the plan that the user approves (docs/plan-mode.md).
+    """The state of plan mode, and the plan that the user approves (docs/use/plan-mode.md).
 
     `text` is the whole plan as Markdown, with the user's edits once it is approved; `steps`, `verification`
     and `rollback` are the same as rows. `request` is the approval that waits for it, "" if the call that

@@ -190,7 +190,7 @@ class ChangeRows:
 
 @dataclass(frozen=True, slots=True)
 class Refusals:
-    """The hunks that the user has refused in this session: the hunk ledger (docs/ledger.md)."""
+    """The hunks that the user has refused in this session: the hunk ledger (docs/safety/ledger.md)."""
 
 
 @dataclass(frozen=True, slots=True)

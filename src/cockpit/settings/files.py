@@ -64,7 +64,7 @@ def load_settings(
     sources: list[str] = []
     for layer in read_layers(root, trusted, flags or {}):
         for problem in describe_invalid_values(layer.table, layer):
-            raise SettingsInvalid(problem, "docs/settings.md")
+            raise SettingsInvalid(problem, "docs/use/settings.md")
         if layer.name:
             sources.append(layer.name)
         stack.put(layer, str(user_file()))

@@ -90,7 +90,7 @@ def _list_command(kind: str) -> Callable[[Invoked, Context], Awaitable[CommandAn
     async def run(invoked: Invoked, context: Context) -> CommandAnswer:
         reply = await context.session.ask(Listing(kind))
         if not isinstance(reply, ListingRows) or not reply.rows:
-            return Show((Text(f"No {kind} are registered. Plugins provide them: docs/plugins.md"),))
+            return Show((Text(f"No {kind} are registered. Plugins provide them: docs/extend/plugins.md"),))
         filter_text = invoked.text.strip().lower()
         rows = tuple(
             (

@@ -1,4 +1,4 @@
-"""Claude Code plugins ("bundles") as values of the layer `plugin`, named `bundle:name` (docs/bundles.md).
+"""Claude Code plugins ("bundles") as values of the layer `plugin`, named `bundle:name` (docs/use/bundles.md).
 
 Covers their skills, agents, commands, MCP servers and language servers; `hooks` reads their hooks.
 """

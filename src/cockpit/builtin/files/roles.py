@@ -1,4 +1,4 @@
-"""Roles of subagents: the nine that ship with cockpit, and those in files and `--agents` (docs/roles.md).
+"""Roles of subagents: the nine that ship with cockpit, and those in files and `--agents` (docs/use/roles.md).
 
 The roles explore, research, plan, review, critic and verify change nothing; general, implement and write
 change files.

@@ -81,12 +81,12 @@ def _suggest_remedy(plugin: PluginState, own: environment.Distributions) -> str:
             return "its entry point names a module that does not exist; see [project.entry-points.cockpit]"
         return f"its pyproject.toml does not name what brings `{module}` among its dependencies"
     remedies = {
-        "there is no hook": "rename the function; docs/hooks.md lists the hooks",
+        "unknown hook": "rename the function; docs/extend/hooks.md lists the hooks",
         "PluginValidationError": "a hook takes `register` and `scope`, by these names, or either of them",
         "async def": "write `def` in place of `async def`",
-        "is taken by": "give one of the two another name in [project.entry-points.cockpit], or remove it",
+        "is already used by": "give one of the two another name in [project.entry-points.cockpit], or remove it",
         "installed for Python": "cockpit plugins upgrade",
-        "names no capabilities": "say what the tool can do: capabilities=frozenset({...}), docs/hooks.md",
+        "names no capabilities": "say what the tool can do: capabilities=frozenset({...}), docs/extend/hooks.md",
     }
     for words, remedy in remedies.items():
         if words in reason:

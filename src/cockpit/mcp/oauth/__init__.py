@@ -1,4 +1,4 @@
-"""OAuth login to MCP servers (docs/mcp-login.md). Knows nothing of sessions.
+"""OAuth login to MCP servers (docs/use/mcp-login.md). Knows nothing of sessions.
 
 Start at `login`: `login` and `logout` are the user's actions, `auth_for` authorizes a connection's requests.
 The SDK is imported when one of them is called.

@@ -139,4 +139,4 @@ def _parse_scopes(name: str, table: Mapping[str, Json]) -> tuple[str, ...]:
 
 
 def _invalid_value(name: str, key: str, words: str) -> LoginFailed:
-    return LoginFailed(f"MCP server {name}: `oauth.{key}` must be {words}", "docs/mcp-login.md")
+    return LoginFailed(f"MCP server {name}: `oauth.{key}` must be {words}", "docs/use/mcp-login.md")

@@ -30,7 +30,7 @@ class _YamlNode:
 
     def fault(self, message: str) -> SettingsInvalid:
         return SettingsInvalid(
-            f"{self.file}:{self.line}: {message}", "see docs/policy.md for the form of a rule"
+            f"{self.file}:{self.line}: {message}", "see docs/safety/policy.md for the form of a rule"
         )
 
     def table(self, allowed: frozenset[str]) -> "dict[str, _YamlNode]":

@@ -26,7 +26,7 @@ def parse_sandbox_settings(use: str) -> SandboxSettings:
             return SandboxSettings(use)
         case _:
             raise SettingsInvalid(
-                f"`sandbox.use` is {use!r}", 'write "auto", "required" or "off"; docs/sandbox.md'
+                f"`sandbox.use` is {use!r}", 'write "auto", "required" or "off"; docs/safety/sandbox.md'
             )
 
 

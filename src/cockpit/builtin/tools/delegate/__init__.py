@@ -1,4 +1,4 @@
-"""Subagents: the tools `delegate` and `agents`, `/agent`, `/agents` and `@role` (docs/subagents.md).
+"""Subagents: the tools `delegate` and `agents`, `/agent`, `/agents` and `@role` (docs/use/subagents.md).
 
 Start with `agent_tools.py`. The roles are listed for the model in a reminder, beside its tools and never in
 them, so that neither the tools nor the beginning of a request change when an agent comes or goes.
