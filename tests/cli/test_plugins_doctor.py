@@ -105,7 +105,7 @@ def test_two_plugins_of_one_name_and_two_values_of_one_name(root: Path, site: Pa
     said = " ".join(row["what"] for row in rows)
     assert "the name first is already used by" in said
     assert "panels: same is registered by first and by second; the one of first is used" in said
-    assert any("another name in [project.entry-points.cockpit]" in row["mend"] for row in rows)
+    assert any("name in [project.entry-points.cockpit]" in row["mend"] for row in rows)
 
 
 def test_a_plugin_that_registers_a_name_twice_is_told_so(root: Path, site: Path) -> None:

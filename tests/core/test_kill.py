@@ -33,9 +33,9 @@ WRITES = 46
 CHILD = """
 import asyncio, sys
 from cockpit.core.session.deck import LocalDeck
-from cockpit.core.session.options import Options
+from cockpit.core.session.options import RunOptions
 from cockpit.headless.one_shot import run_prompt
-deck = LocalDeck(Options(someone=False, origin="headless", model="scripted:script", mode="full"))
+deck = LocalDeck(RunOptions(someone=False, origin="headless", model="scripted:script", mode="full"))
 sys.exit(asyncio.run(run_prompt(deck, sys.argv[1], None, "change things")))
 """
 

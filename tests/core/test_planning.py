@@ -40,13 +40,13 @@ PLAN: Mapping[str, Json] = {
 WAITS = """
 import asyncio, sys
 from cockpit.core.session.deck import LocalDeck
-from cockpit.core.session.options import Options
+from cockpit.core.session.options import RunOptions
 from cockpit.protocol.content import Text
 from cockpit.protocol.events import ApprovalRequested
 from cockpit.protocol.ops import Prompt
 
 async def go():
-    channel = await LocalDeck(Options(model="scripted:script", mode="plan")).open(sys.argv[1])
+    channel = await LocalDeck(RunOptions(model="scripted:script", mode="plan")).open(sys.argv[1])
     await channel.submit(Prompt("p", "tui", (Text("go"),)))
     async for envelope in channel.events():
         if isinstance(envelope.event, ApprovalRequested):

@@ -1,4 +1,4 @@
-"""docs/extend/plugins.md by doing what it says, to the letter: every command, every edit, and what is shown."""
+"""docs/extend/plugins.md, done to the letter: every command, every edit, and what is shown."""
 
 import os
 import re

@@ -32,13 +32,13 @@ EAR = """
 import json
 from cockpit.plugin import hookimpl
 from cockpit.plugin.models import *
-from cockpit.protocol.content import plain
+from cockpit.protocol.content import plain_text
 from cockpit.protocol.messages import AssistantMessage, UserMessage
 
 @hookimpl
 def register_models(register, scope):
     async def stream(request):
-        texts = [plain(one.content) if isinstance(one, UserMessage) else type(one).__name__
+        texts = [plain_text(one.content) if isinstance(one, UserMessage) else type(one).__name__
                  for one in request.messages]
         names = [one.name for one in request.tools]
         row = {"system": request.system, "messages": texts, "tools": names, "reminder": request.reminder,

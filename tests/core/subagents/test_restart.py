@@ -21,13 +21,13 @@ from cockpit.protocol.rows import AgentChanged
 CHILD = """
 import asyncio, sys
 from cockpit.core.session.deck import LocalDeck
-from cockpit.core.session.options import Options
+from cockpit.core.session.options import RunOptions
 from cockpit.protocol.content import Text
 from cockpit.protocol.events import ToolCallProgressed
 from cockpit.protocol.ops import Prompt
 
 async def main():
-    deck = LocalDeck(Options(model="scripted:script", mode="full"))
+    deck = LocalDeck(RunOptions(model="scripted:script", mode="full"))
     channel = await deck.open(sys.argv[1])
     await channel.submit(Prompt("p1", "tui", (Text("go"),)))
     async for one in channel.events():

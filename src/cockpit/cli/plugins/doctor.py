@@ -84,9 +84,9 @@ def _suggest_remedy(plugin: PluginState, own: environment.Distributions) -> str:
         "unknown hook": "rename the function; docs/extend/hooks.md lists the hooks",
         "PluginValidationError": "a hook takes `register` and `scope`, by these names, or either of them",
         "async def": "write `def` in place of `async def`",
-        "is already used by": "give one of the two another name in [project.entry-points.cockpit], or remove it",
+        "is already used by": "remove one, or give it another name in [project.entry-points.cockpit]",
         "installed for Python": "cockpit plugins upgrade",
-        "names no capabilities": "say what the tool can do: capabilities=frozenset({...}), docs/extend/hooks.md",
+        "names no capabilities": "declare capabilities=frozenset({...}); see docs/extend/hooks.md",
     }
     for words, remedy in remedies.items():
         if words in reason:

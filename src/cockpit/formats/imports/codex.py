@@ -26,7 +26,7 @@ REASONS = {
     "profiles": "cockpit has no profiles: name models by tiers, `cockpit config set models.tiers.fast ...`",
     "notify": "use a `Stop` hook in .cockpit/hooks.json to run a program at the end of a turn",
     "hooks": "cockpit reads .codex/hooks.json in place (`cockpit hooks list`)",
-    "sandbox_workspace_write": "the sandbox may write to the workspace and a scratch folder; docs/safety/sandbox.md",
+    "sandbox_workspace_write": "the sandbox may write to the workspace and to a scratch folder of its own",
     "shell_environment_policy": "commands get the environment without variables that look like secrets",
 }
 RESPONSES_PROTOCOL = "it speaks the Responses protocol only (`wire_api`); cockpit speaks Chat Completions"

@@ -1,8 +1,8 @@
 """Links from a worktree to the installed packages of its origin, which git ignores and every worktree needs.
 
 They are never written through: the path rules refuse a link that leaves its root, and a sandboxed program
-sees such a folder read-only (docs/use/worktrees.md). Also keeps paths out of git's status by `.git/info/exclude`,
-and finds the editable installs of a linked Python environment: they import from the origin, so that tests in
+sees such a folder read-only (docs/use/worktrees.md). Also keeps paths out of git's status by
+`.git/info/exclude`, and finds the editable installs of a linked Python environment: they import from the origin, so that tests in
 the worktree would run the wrong code.
 """
 

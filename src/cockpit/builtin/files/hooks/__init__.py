@@ -1,4 +1,4 @@
-"""`hooks`: runs the hooks that Claude Code, Codex, crush and cockpit files declare (docs/use/hooks-of-files.md).
+"""`hooks`: runs the hooks that files of Claude Code, Codex, crush and cockpit declare.
 
 Start with `guards.py`: each hook becomes a guard that names its file and line. A hook can deny or ask,
 never allow. Without hooks, only their files are looked for.
