@@ -4,7 +4,6 @@ Imported on every start, so the catalog and the settings are imported only by th
 """
 
 import argparse
-import difflib
 import json
 import os
 import sys
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 from cockpit.errors import CockpitError
 from cockpit.protocol.safe_text import clean
+from cockpit.suggestions import closest_names, did_you_mean
 
 if TYPE_CHECKING:
     from cockpit.core.plugins.catalog import PluginCatalog
@@ -100,9 +100,8 @@ def confirm(question: str, yes: bool = False) -> bool:
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> CockpitError:
     """The error for a name that does not exist; suggests the closest one."""
     names = sorted(known)
-    if near := difflib.get_close_matches(name, names, 1):
-        return CockpitError(f"there is no {kind} {name}", f"did you mean {near[0]}?")
-    return CockpitError(f"there is no {kind} {name}", f"choose one of {', '.join(names)}" if names else "")
+    choices = f"choose one of {', '.join(names)}" if names else ""
+    return CockpitError(f"there is no {kind} {name}", did_you_mean(closest_names(name, names), choices))
 
 
 def escape_text(text: str) -> str:

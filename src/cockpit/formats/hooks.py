@@ -5,7 +5,6 @@
 `hook_files` reads them; Codex and crush share this shape.
 """
 
-import difflib
 import hashlib
 import json
 import re
@@ -18,6 +17,7 @@ from typing import Literal, cast
 from cockpit.plugin.origin import FileProblem, Layer, Origin, Unloaded
 from cockpit.plugin.safety import Point
 from cockpit.protocol.messages import Json
+from cockpit.suggestions import closest_names, did_you_mean
 
 HookKind = Literal["command", "http", "prompt", "agent", "mcp_tool", "block"]
 HOOK_KINDS: tuple[HookKind, ...] = ("command", "http", "mcp_tool", "prompt", "agent", "block")
@@ -87,9 +87,8 @@ def explain_unknown_event(name: str) -> tuple[str, str]:
     """Why there is no such event, and what to write instead."""
     if _fold_name(name) in {_fold_name(word) for word in UNSUPPORTED_EVENTS.split()}:
         return f"{name} never occurs in cockpit", f"use one of {', '.join(EVENTS)}"
-    near = difflib.get_close_matches(name, EVENTS, 1, 0.5)
-    hint = f"did you mean {near[0]}?" if near else f"use one of {', '.join(EVENTS)}"
-    return f"there is no event {name}", hint
+    near = closest_names(name, EVENTS, cutoff=0.5)
+    return f"there is no event {name}", did_you_mean(near, f"use one of {', '.join(EVENTS)}")
 
 
 def _fold_name(name: str) -> str:

@@ -6,6 +6,7 @@ Understands lists of tools, opencode's maps of true and false, and its permissio
 from collections.abc import Mapping
 
 from cockpit.formats.fields import FieldReader
+from cockpit.protocol.mcp_names import ALL_MCP_TOOLS, is_mcp_name, mcp_tool_name
 from cockpit.protocol.messages import Json
 
 ROLE_ALIASES: Mapping[str, tuple[str, ...]] = {
@@ -141,14 +142,14 @@ def _refuse_allow(fields: FieldReader, key: str) -> None:
 
 def _convert_gemini_name(name: str) -> str:
     """Gemini's names of MCP tools (`mcp_server_*`) in the usual form."""
-    if not name.startswith("mcp_") or name.startswith("mcp__"):
+    if not name.startswith("mcp_") or is_mcp_name(name):
         return name
     if name == "mcp_*":
-        return "mcp__*"
+        return ALL_MCP_TOOLS
     server, _, tool = name.removeprefix("mcp_").partition("_")
-    return f"mcp__{server}__{tool}"
+    return mcp_tool_name(server, tool)
 
 
 def _convert_opencode_name(name: str) -> str:
     """opencode writes `server_*` for the tools of a server."""
-    return f"mcp__{name.removesuffix('_*')}__*" if name.endswith("_*") else name
+    return mcp_tool_name(name.removesuffix("_*"), "*") if name.endswith("_*") else name

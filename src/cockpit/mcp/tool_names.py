@@ -7,15 +7,16 @@ import hashlib
 import re
 from collections.abc import Iterable
 
+from cockpit.protocol.mcp_names import mcp_tool_name
+
 # The longest tool name that the APIs of models accept.
 MAX_NAME = 64
 DISALLOWED_CHARACTERS = re.compile(r"[^A-Za-z0-9_-]+")
-PREFIX = "mcp__"
 
 
 def make_tool_name(server: str, name: str) -> str:
     """The name under which a server's tool or prompt is available."""
-    full = f"{PREFIX}{_clean_name(server)}__{_clean_name(name)}"
+    full = mcp_tool_name(_clean_name(server), _clean_name(name))
     if len(full) <= MAX_NAME:
         return full
     digest = hashlib.sha256(f"{server}\0{name}".encode("utf-8", "replace")).hexdigest()[:6]

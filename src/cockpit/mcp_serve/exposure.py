@@ -5,14 +5,12 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from cockpit.errors import CockpitError
+from cockpit.protocol.mcp_names import is_mcp_name
 from cockpit.protocol.queries import ToolRow
 
 DEFAULT_SET = "default"
 # Tools for the agent's own work (its todo list, its plan, questions to its user) are not for clients.
 READING_KINDS = ("read", "search")
-# Tools of other MCP servers: a client must connect to those servers itself, as the user approved them for
-# cockpit only.
-MCP_TOOLS = "mcp__*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +21,8 @@ class ExposedTools:
 
     def takes(self, row: ToolRow) -> bool:
         """Whether clients may use the tool `row`. Tools of other MCP servers are never exposed."""
-        if fnmatchcase(row.name, MCP_TOOLS):
+        # A client must connect to those servers itself: the user approved them for cockpit only.
+        if is_mcp_name(row.name):
             return False
         looks = row.looks_only and row.kind in READING_KINDS
         return any(looks if name == DEFAULT_SET else fnmatchcase(row.name, name) for name in self.names)

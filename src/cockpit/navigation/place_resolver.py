@@ -6,7 +6,6 @@ similar names.
 
 import re
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import TypeAlias
 
 from cockpit.navigation import query_router, text_search
@@ -14,6 +13,7 @@ from cockpit.navigation.backends import Backends
 from cockpit.plugin.navigation import PlaceAmbiguous, PlaceUnknown, Position
 from cockpit.plugin.workspace import PathRefused, Workspace
 from cockpit.protocol.code import SymbolRow
+from cockpit.suggestions import closest_names
 
 LINE_PLACE = re.compile(r"(?P<path>.+?):(?P<line>\d+)(?::(?P<column>\d+))?")
 SYMBOL_PATH = re.compile(r"[^\W\d][\w$]*[!?]?(?:(?:\.|::|#)~?[^\W\d][\w$]*[!?]?)*")
@@ -199,7 +199,7 @@ async def _unknown_symbol_error(live: Backends, workspace: Workspace, symbol: Sy
             await query_router.find_symbols(live, workspace, symbol.last[:3], "", "tree-sitter", 0.0)
         ).rows
     names = {row.name: row for row in rows}
-    similar = [names[name] for name in get_close_matches(symbol.last, list(names), 5, 0.5)]
+    similar = [names[name] for name in closest_names(symbol.last, names, limit=5, cutoff=0.5)]
     hint = (
         "similar: " + ", ".join(f"{_qualified_name(row)} ({row.path}:{row.line})" for row in similar)
         if similar

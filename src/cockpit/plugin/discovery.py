@@ -23,6 +23,7 @@ import pluggy
 from cockpit import paths
 from cockpit.plugin import hookspecs
 from cockpit.settings import file_io
+from cockpit.suggestions import closest_names, did_you_mean
 
 OWN_PATH_FILE = "cockpit-own.pth"
 """The path file that shows cockpit's own distributions to an installer. Not read here."""
@@ -317,8 +318,6 @@ def place_of(traceback: TracebackType | None) -> str:
 def _refuse_unknown_hooks(manager: pluggy.PluginManager, name: str) -> None:
     for caller in manager.get_hookcallers(manager.get_plugin(name)) or ():
         if not caller.has_spec():
-            import difflib
-
-            near = difflib.get_close_matches(caller.name, hookspecs.HOOKS, 1)
-            hint = f"; did you mean {near[0]}?" if near else ";"
-            raise AttributeError(f"unknown hook {caller.name}{hint} see docs/extend/hooks.md")
+            hint = did_you_mean(closest_names(caller.name, hookspecs.HOOKS))
+            hint = f"{hint} see docs/extend/hooks.md".lstrip()
+            raise AttributeError(f"unknown hook {caller.name}; {hint}")

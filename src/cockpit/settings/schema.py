@@ -4,10 +4,11 @@ A part `*` of a key stands for any name. `project` keys may be in a project's fi
 tighten; all others belong to the user.
 """
 
-import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from cockpit.suggestions import closest_names, did_you_mean
 
 KeyKind: TypeAlias = Literal["text", "choice", "whole", "number", "words", "table"]
 KeyPath: TypeAlias = tuple[str, ...]
@@ -241,8 +242,8 @@ def suggest_key(path: KeyPath) -> str:
     known = [key.name for key in KEYS if "*" not in key.name and len(key.path) == len(path)]
     if len(path) > 1:
         known = [candidate for candidate in known if candidate.startswith(f"{path[0]}.")] or known
-    near = difflib.get_close_matches(name, known or list(KEYS_BY_NAME), 1, 0.5)
-    return f"did you mean `{near[0]}`?" if near else f"known keys: {', '.join(sorted(known))}"
+    near = closest_names(name, known or KEYS_BY_NAME, cutoff=0.5)
+    return did_you_mean([f"`{key}`" for key in near], f"known keys: {', '.join(sorted(known))}")
 
 
 def format_key(path: KeyPath) -> str:

@@ -16,6 +16,7 @@ from cockpit.plugin import hookimpl
 from cockpit.plugin.agents import Role
 from cockpit.plugin.origin import FileProblem, Origin, Unloaded
 from cockpit.plugin.values import Register, Scope, Source
+from cockpit.protocol.mcp_names import ALL_MCP_TOOLS
 from cockpit.protocol.messages import MODES, Json, Mode
 from cockpit.settings import files as settings_files
 
@@ -136,7 +137,7 @@ ROLES = (
         "research",
         "Answers a hard question from code, history and documents, with sources",
         RESEARCH_PROMPT,
-        tools=(*READ_TOOLS, "WebFetch", "WebSearch", "mcp__*"),
+        tools=(*READ_TOOLS, "WebFetch", "WebSearch", ALL_MCP_TOOLS),
         max_steps=60,
         explores=True,
     ),

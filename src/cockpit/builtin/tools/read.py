@@ -3,7 +3,6 @@
 import posixpath
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Annotated
 
 from cockpit.plugin import hookimpl
@@ -11,6 +10,7 @@ from cockpit.plugin.arguments import parse, schema, typed
 from cockpit.plugin.context import Context
 from cockpit.plugin.tools import Alias, Arguments, Cap, Done, Preview, Tool, ToolFailed
 from cockpit.plugin.values import Register, Scope
+from cockpit.suggestions import closest_names
 
 MAX_LINE_LENGTH = 2_000
 MAX_PAGE_BYTES = 48_000
@@ -91,8 +91,8 @@ async def _suggest_paths(path: str, context: Context) -> str:
     name = posixpath.basename(path.replace("\\", "/"))
     paths = [known async for known in _list_paths(context)]
     same_name = [known for known in paths if posixpath.basename(known) == name]
-    close = get_close_matches(path, paths, 3, 0.6)
-    close_names = get_close_matches(name, {posixpath.basename(known) for known in paths}, 3, 0.7)
+    close = closest_names(path, paths, limit=3)
+    close_names = closest_names(name, {posixpath.basename(known) for known in paths}, limit=3, cutoff=0.7)
     close += [known for known in paths if posixpath.basename(known) in close_names]
     suggestions = list(dict.fromkeys([*same_name, *close]))[:3]
     hint = f"did you mean {', '.join(suggestions)}?" if suggestions else "use `glob` to find it"

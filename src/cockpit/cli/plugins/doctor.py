@@ -3,7 +3,6 @@ nothing.
 """
 
 import argparse
-import difflib
 import inspect
 import re
 from collections.abc import Iterator, Sequence
@@ -24,6 +23,7 @@ from cockpit.plugin.discovery import load_plugins
 from cockpit.plugin.hookspecs import HOOKS
 from cockpit.settings import files, trust
 from cockpit.settings.files import EffectiveSettings
+from cockpit.suggestions import closest_names, did_you_mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +104,7 @@ def _check_module(plugin: PluginState, manager: pluggy.PluginManager) -> Iterato
             continue
         if value.__module__ != module.__name__ or hasattr(value, "cockpit_impl"):
             continue
-        near = difflib.get_close_matches(name, HOOKS, 1)
-        if near:
+        if closest_names(name, HOOKS):
             place = f"{value.__code__.co_filename}:{value.__code__.co_firstlineno} in {name}"
             what = f"{name} is never called: it is not marked"
             yield PluginFinding(plugin.found.name, "fault", what, "write @hookimpl above it", place)
@@ -148,8 +147,7 @@ def _check_disabled_names(catalog: PluginCatalog, settings: EffectiveSettings) -
     known = {plugin.found.name for plugin in catalog.plugins}
     for name in settings.words("plugins.disabled"):
         if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
-            mend = f"did you mean {near[0]}?" if near else "remove it from [plugins] disabled"
+            mend = did_you_mean(closest_names(name, known), "remove it from [plugins] disabled")
             yield PluginFinding(name, "note", "it is disabled in settings, but there is no such plugin", mend)
 
 

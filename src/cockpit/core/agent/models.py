@@ -6,7 +6,6 @@ none of its calls runs.
 """
 
 import asyncio
-import difflib
 import json
 import random
 import time
@@ -34,6 +33,7 @@ from cockpit.plugin.models import (
 from cockpit.protocol.events import Event, MessageFinished, TextDelta, ThoughtDelta, Warned
 from cockpit.protocol.messages import AssistantMessage, Finish, Json, ToolCall, Usage
 from cockpit.settings.files import EffectiveSettings
+from cockpit.suggestions import closest_names
 
 TIERS = ("fast", "default", "medium", "strong")
 OFFLINE_MODEL = "offline"
@@ -125,7 +125,7 @@ def choose_model(catalog: PluginCatalog, settings: EffectiveSettings, name: str)
     provider = catalog.get(Model, provider_name)
     if provider is None:
         names = [model.name for model in catalog.all(Model)]
-        near = difflib.get_close_matches(provider_name, names, 3) or names
+        near = closest_names(provider_name, names, limit=3) or names
         raise ModelUnknown(
             f"there is no model provider called {provider_name}",
             f"name it as provider:model; providers: {', '.join(near)}",

@@ -20,7 +20,7 @@ from cockpit.core.agent.plugin_context import build_context
 from cockpit.core.agent.turn_limits import LimitReached, LoopGuard
 from cockpit.core.calls.call_permission import Permission, permit_call
 from cockpit.core.calls.rewind import run_with_checkpoint, warm_checkpoints
-from cockpit.core.permission.verdicts import MCP_PREFIX, MCP_START_SECONDS, is_outside_text
+from cockpit.core.permission.verdicts import MCP_START_SECONDS, is_outside_text
 from cockpit.core.plugins.toolbox import check_arguments
 from cockpit.core.transcript.log import new_id
 from cockpit.core.transcript.session_store import cap_output
@@ -31,8 +31,10 @@ from cockpit.plugin.tools import Arguments, ArgumentsInvalid, Done, Preview, Too
 from cockpit.plugin.values import Renderer
 from cockpit.protocol.content import Block
 from cockpit.protocol.events import ToolCallFinished, ToolCallProgressed, ToolCallStarted, Warned
+from cockpit.protocol.mcp_names import is_mcp_name
 from cockpit.protocol.messages import AskedBy, Json, Outcome, ToolCall, ToolResult
 from cockpit.safety.audit_log import AuditFailed
+from cockpit.suggestions import did_you_mean
 
 
 def render_result(agent: Agent, tool: Tool, call: ToolCall, result: ToolResult) -> tuple[Block, ...]:
@@ -294,8 +296,7 @@ def _call_title(tool: Tool, call: ToolCall) -> str:
 def _unknown_tool(agent: Agent, call: ToolCall) -> ToolResult:
     if withheld := agent.toolbox.withheld(call.name):
         return _result(call, "denied", f"not run: {withheld}")
-    near = agent.toolbox.near(call.name)
-    hint = f"did you mean {' or '.join(near)}?" if near else "tool_search finds the tools there are"
+    hint = did_you_mean(agent.toolbox.near(call.name), "tool_search finds the tools there are")
     return _result(call, "error", f"there is no tool called {call.name}; {hint}")
 
 
@@ -339,7 +340,7 @@ async def call_tool_for_plugin(
 async def _find_tool(agent: Agent, call: ToolCall) -> tuple[Tool, Arguments] | None:
     """The tool of a call. An MCP server that still starts is waited for."""
     found = agent.toolbox.find(call.name, call.arguments)
-    if found is None and call.name.startswith(MCP_PREFIX):
+    if found is None and is_mcp_name(call.name):
         await agent.services.connections.settled(MCP_START_SECONDS)
         found = agent.toolbox.find(call.name, call.arguments)
     return found

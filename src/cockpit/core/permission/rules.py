@@ -7,7 +7,6 @@ tighten (docs/adr/0004). A role never has more rights than the agent that opened
 mode.
 """
 
-import difflib
 import fnmatch
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from cockpit.errors import SettingsInvalid
 from cockpit.plugin.safety import CommandPart
 from cockpit.plugin.tools import Preview, Tool
 from cockpit.plugin.values import Role
+from cockpit.protocol.mcp_names import MCP_PREFIX, is_mcp_name, mcp_server_of
 from cockpit.safety.rule_patterns import (
     matches_command,
     matches_destination,
@@ -26,6 +26,7 @@ from cockpit.safety.rule_patterns import (
     split_commands,
 )
 from cockpit.settings.permissions import RULE_FORM
+from cockpit.suggestions import closest_names, did_you_mean
 
 SHELL_NAMES = frozenset({"Bash", "bash", "Shell", "PowerShell"})
 READ_NAMES = frozenset({"Read", "Grep", "Glob", "LS"})
@@ -83,15 +84,15 @@ def describe_unknown_rules(rules: tuple[PermissionRule, ...], tools: tuple[Tool,
     come later."""
     names = {*(tool.name for tool in tools), *(alias.name for tool in tools for alias in tool.aliases)}
     names |= SHELL_NAMES | READ_NAMES | WRITE_NAMES
-    unknown = (rule for rule in rules if not rule.tool.startswith("mcp__") and rule.tool not in names)
+    unknown = (rule for rule in rules if not is_mcp_name(rule.tool) and rule.tool not in names)
     unknown = (rule for rule in unknown if not any(fnmatch.fnmatchcase(one, rule.tool) for one in names))
     return tuple(_describe_unknown_rule(rule, names) for rule in unknown)
 
 
 def _describe_unknown_rule(rule: PermissionRule, names: set[str]) -> str:
-    near = difflib.get_close_matches(rule.tool, sorted(names), 1, 0.5)
-    hint = f"; did you mean {near[0]}?" if near else ""
-    return f"the {rule.level} rule {rule} ({rule.source}) names no tool and has no effect{hint}"
+    what = f"the {rule.level} rule {rule} ({rule.source}) names no tool and has no effect"
+    hint = did_you_mean(closest_names(rule.tool, names, cutoff=0.5))
+    return f"{what}; {hint}" if hint else what
 
 
 def match_rules(rules: tuple[PermissionRule, ...], facts: CallFacts) -> RuleMatch | None:
@@ -196,7 +197,7 @@ def _rule_names_tool(rule: PermissionRule, tool: Tool) -> bool:
         return True
     if name in SHELL_NAMES:
         return tool.kind == "execute"
-    if rule.level != "allow" and name in READ_NAMES | WRITE_NAMES and tool.name.startswith("mcp__"):
+    if rule.level != "allow" and name in READ_NAMES | WRITE_NAMES and is_mcp_name(tool.name):
         # What it does with a path is unknown: a path that may not be read or written may not be passed to it.
         return rule.pattern not in MATCH_ALL
     if name in READ_NAMES:
@@ -240,7 +241,11 @@ class RoleRights:
             return f"the role {role.name} denies it"
         if role.tools is not None and not _is_listed(tool, role.tools):
             return f"the role {role.name} has {_join_entries(role.tools)}"
-        if role.mcp_servers is not None and (server := _mcp_server(tool)) and server not in role.mcp_servers:
+        if (
+            role.mcp_servers is not None
+            and (server := mcp_server_of(tool.name))
+            and server not in role.mcp_servers
+        ):
             return f"the role {role.name} has the MCP servers {_join_entries(role.mcp_servers)}"
         return ""
 
@@ -294,7 +299,7 @@ def entry_names_tool(entry: str, tool: Tool) -> bool:
     return (
         bare in own
         or bare.lower() == tool.name.lower()
-        or _mcp_server(tool) == bare.removeprefix("mcp__") != bare
+        or mcp_server_of(tool.name) == bare.removeprefix(MCP_PREFIX) != bare
     )
 
 
@@ -303,7 +308,7 @@ def unknown_entries(entries: Iterable[str], tools: tuple[Tool, ...]) -> tuple[st
     return tuple(
         entry
         for entry in entries
-        if not entry.startswith("mcp__")
+        if not is_mcp_name(entry)
         and "*" not in entry.partition("(")[0]
         and not any(entry_names_tool(entry, tool) for tool in tools)
     )
@@ -326,10 +331,6 @@ def _entry_pattern(entry: str) -> str:
     """The pattern in an entry's parentheses, empty when it means every call."""
     inner = entry.partition("(")[2].strip().removesuffix(")").strip()
     return "" if inner in ("*", "**") else inner
-
-
-def _mcp_server(tool: Tool) -> str:
-    return tool.name.removeprefix("mcp__").partition("__")[0] if tool.name.startswith("mcp__") else ""
 
 
 def _join_entries(entries: Iterable[str]) -> str:

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from cockpit.core.permission.rules import CallFacts, PermissionRule, RuleMatch, match_rules
 from cockpit.plugin.safety import Decider, Judged, Level, Verdict
 from cockpit.plugin.tools import Tool
+from cockpit.protocol.mcp_names import MCP_PREFIX
 from cockpit.protocol.messages import Mode
 
-MCP_PREFIX = "mcp__"
 # The tools that return text of MCP servers.
 OUTSIDE_TOOLS = (MCP_PREFIX, "list_mcp_", "read_mcp_")
 MCP_START_SECONDS = 15.0

@@ -4,7 +4,6 @@ for them, and the check of arguments against a tool's JSON Schema.
 The sent tools keep their order and bytes from turn to turn; a deferred tool that was found is appended.
 """
 
-import difflib
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -13,7 +12,9 @@ from typing import Any, cast
 from cockpit.core.plugins.catalog import PluginCatalog
 from cockpit.plugin.models import ToolSchema
 from cockpit.plugin.tools import Alias, Arguments, ArgumentsInvalid, Tool
+from cockpit.protocol.mcp_names import is_mcp_name
 from cockpit.protocol.messages import Json
+from cockpit.suggestions import closest_names
 
 
 class AgentToolbox:
@@ -91,7 +92,7 @@ class AgentToolbox:
 
     def near(self, name: str) -> tuple[str, ...]:
         """Names similar to `name`."""
-        return tuple(difflib.get_close_matches(name, [*self._tools, *self._aliases], 3, 0.5))
+        return tuple(closest_names(name, [*self._tools, *self._aliases], limit=3, cutoff=0.5))
 
     def search(self, query: str) -> tuple[Tool, ...]:
         """Deferred tools by `select:a,b` or by words, the best first; they are sent from now on."""
@@ -169,7 +170,6 @@ def _search_score(tool: Tool, words: list[str]) -> int:
 PLAIN_TYPES = {"string": str, "boolean": bool, "object": Mapping, "array": list}
 # Schemas of MCP servers are not trusted, and these keywords could stop everything: a pattern may take
 # forever to match, and references to references double with each step.
-MCP_PREFIX = "mcp__"
 UNBOUNDED_KEYWORDS = ("pattern", "patternProperties", "additionalProperties", "unevaluatedProperties")
 MAX_REFERENCES = 1_000
 MAX_FAULTS = 20
@@ -239,7 +239,7 @@ def _validator(tool: Tool) -> Any:
     from referencing import Registry
 
     parameters = dict(tool.parameters)
-    if not tool.name.startswith(MCP_PREFIX):
+    if not is_mcp_name(tool.name):
         return Draft202012Validator(parameters, registry=Registry())
     left = MAX_REFERENCES
     follow = Draft202012Validator.VALIDATORS["$ref"]

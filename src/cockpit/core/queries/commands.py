@@ -12,7 +12,6 @@ from cockpit.core.agent.plugin_context import build_context
 from cockpit.core.permission.verdicts import (
     CHANGING_CAPABILITIES,
     HARMLESS_CAPABILITIES,
-    MCP_PREFIX,
     MCP_START_SECONDS,
     READ_ONLY_KINDS,
 )
@@ -22,6 +21,7 @@ from cockpit.plugin.tools import Tool
 from cockpit.plugin.values import Action, AsPrompt, Command, Invoked, Show, Skill
 from cockpit.protocol.content import Text
 from cockpit.protocol.events import Noticed, Warned
+from cockpit.protocol.mcp_names import is_mcp_name
 from cockpit.protocol.messages import Json
 from cockpit.protocol.ops import Invoke
 from cockpit.protocol.queries import (
@@ -45,7 +45,7 @@ async def run_command(agent: Agent, op: Invoke) -> AsPrompt | None:
     holds the op's id under `op`. Raises `CockpitError` for an unknown command.
     """
     services = agent.services
-    if op.action.startswith(MCP_PREFIX):
+    if is_mcp_name(op.action):
         await services.connections.settled(MCP_START_SECONDS)
         agent.state.record_outside_text()
     command = _find_command(agent, op.action)
@@ -146,7 +146,7 @@ def _prompt_rows(agent: Agent) -> tuple[PromptRow, ...]:
     rows = []
     for command in catalog.all(Command):
         skill = catalog.get(Skill, command.name)
-        if command.hidden or command.name.startswith("mcp__"):
+        if command.hidden or is_mcp_name(command.name):
             # Prompts of MCP servers are not passed on.
             continue
         if command.origin is None and skill is None:

@@ -3,7 +3,6 @@ opener's. Small models get smaller limits.
 """
 
 import asyncio
-import difflib
 from dataclasses import dataclass, replace
 
 from cockpit.core.agent.agent import Agent
@@ -22,6 +21,7 @@ from cockpit.plugin.values import Role, Skill
 from cockpit.protocol.events import Warned
 from cockpit.protocol.messages import Mode
 from cockpit.settings.files import EffectiveSettings
+from cockpit.suggestions import closest_names, did_you_mean
 
 # Used where settings give no usable value (0 steps, a limit of 0).
 DEFAULT_CONCURRENCY = 8
@@ -124,8 +124,8 @@ def find_role(catalog: PluginCatalog, name: str) -> Role:
         if normalised in map(_normalise_name, (role.name, *role.aliases)):
             return role
     every = [*(one.name for one in roles), *(alias for one in roles for alias in one.aliases)]
-    near = difflib.get_close_matches(name, every, 3, 0.6)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"roles: {', '.join(one.name for one in roles)}"
+    known = f"roles: {', '.join(one.name for one in roles)}"
+    hint = did_you_mean(closest_names(name, every, limit=3), known)
     raise CockpitError(f"there is no role called {name}", hint)
 
 
@@ -148,12 +148,11 @@ def check_role_tools(role: Role, catalog: PluginCatalog) -> None:
     if not unknown or (role.origin is not None and role.origin.layer == "built-in"):
         return
     every = [*(tool.name for tool in tools), *(alias.name for tool in tools for alias in tool.aliases)]
-    near = difflib.get_close_matches(unknown[0], every, 3, 0.5)
-    hint = f"did you mean {' or '.join(near)}? " if near else ""
+    hint = did_you_mean(closest_names(unknown[0], every, limit=3, cutoff=0.5))
     where = f" ({role.origin.file})" if role.origin is not None else ""
     raise CockpitError(
         f"the role {role.name} lists a tool that does not exist: {unknown[0]}{where}",
-        f"{hint}Correct its list, or remove it",
+        f"{hint} Correct its list, or remove it".lstrip(),
     )
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from cockpit.formats.config_files import ConfigFile
 from cockpit.formats.imports.collector import SettingsCollector
+from cockpit.protocol.mcp_names import mcp_tool_name
 from cockpit.protocol.messages import Json
 
 AGENT = "codex"
@@ -120,9 +121,10 @@ def deny_disabled_tools(
 ) -> None:
     """Tools of a server that are switched off, as deny rules."""
     for at, tool in enumerate(doc.rows(*path, off)):
-        gathering.rule(doc, (*path, off, at), "deny", f"mcp__{server}__{tool}")
+        gathering.rule(doc, (*path, off, at), "deny", mcp_tool_name(server, str(tool)))
     if doc.rows(*path, only):
-        why = f"only some tools of {server} are enabled: deny the others, like mcp__{server}__NAME"
+        example = mcp_tool_name(server, "NAME")
+        why = f"only some tools of {server} are enabled: deny the others, like {example}"
         gathering.left(doc, (*path, only), "rule", f"{server} {only}", why)
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from cockpit.formats.config_files import ConfigFile
 from cockpit.formats.imports.codex import deny_disabled_tools
 from cockpit.formats.imports.collector import SettingsCollector
+from cockpit.protocol.mcp_names import mcp_tool_name
 
 AGENT = "crush"
 USER_FILES = (".config/crush/crush.json", ".local/share/crush/crush.json")
@@ -83,7 +84,7 @@ def convert_tool_name(name: str, doc: ConfigFile) -> str:
     """crush's tool name as rules write it: `mcp_context7_get-docs` is `mcp__context7__get-docs`."""
     for server in sorted(doc.table("mcp"), key=len, reverse=True):
         if name.startswith(f"mcp_{server}_"):
-            return f"mcp__{server}__{name.removeprefix(f'mcp_{server}_')}"
+            return mcp_tool_name(server, name.removeprefix(f"mcp_{server}_"))
     tool, _, action = name.partition(":")
     return TOOLS.get(tool, tool) if not action else f"{TOOLS.get(tool, tool)}({action})"
 

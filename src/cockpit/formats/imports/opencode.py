@@ -10,6 +10,7 @@ from typing import cast
 
 from cockpit.formats.config_files import ConfigFile
 from cockpit.formats.imports.collector import RuleLevel, SettingsCollector
+from cockpit.protocol.mcp_names import mcp_tool_name
 from cockpit.protocol.messages import Json
 from cockpit.settings import file_io
 
@@ -202,9 +203,9 @@ def convert_tool_name(name: str, doc: ConfigFile) -> str:
         return TOOLS[name]
     for server in doc.table("mcp"):
         if name.startswith(f"{server}_"):
-            return f"mcp__{server}__{name.removeprefix(f'{server}_')}"
+            return mcp_tool_name(server, name.removeprefix(f"{server}_"))
         if name.rstrip("*") == server:
-            return f"mcp__{server}__*"
+            return mcp_tool_name(server, "*")
     return name
 
 

@@ -8,6 +8,7 @@ from typing import cast
 from cockpit.formats.config_files import ConfigFile
 from cockpit.formats.imports.codex import deny_disabled_tools
 from cockpit.formats.imports.collector import RuleLevel, SettingsCollector
+from cockpit.protocol.mcp_names import mcp_tool_name
 from cockpit.protocol.messages import Json
 from cockpit.settings import file_io
 
@@ -179,7 +180,7 @@ def convert_tool_name(name: str, doc: ConfigFile) -> str:
     servers = [doc.text("mcp_servers", at, "name") for at in range(len(doc.rows("mcp_servers")))]
     for server in sorted(filter(None, servers), key=len, reverse=True):
         if name.startswith(f"{server}_"):
-            return f"mcp__{server}__{name.removeprefix(f'{server}_')}"
+            return mcp_tool_name(server, name.removeprefix(f"{server}_"))
     return TOOLS.get(name, name)
 
 

@@ -1,6 +1,5 @@
 """What the user writes and sends: prompts, slash commands, shell commands; and the keys Esc and Ctrl+C."""
 
-import difflib
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -8,6 +7,7 @@ from inspect import isawaitable
 
 from cockpit.protocol.messages import MODES
 from cockpit.protocol.safe_text import single_line
+from cockpit.suggestions import closest_names, did_you_mean
 from cockpit.tui.actions.sessions import quit_app
 from cockpit.tui.actions.table import BY_SLASH
 from cockpit.tui.actions.view import copy_text
@@ -77,9 +77,8 @@ async def _run_command(link: SessionLink, actions: BoundActions, name: str, word
     elif not link.commands or name in link.commands:
         await link.invoke(name, {"text": words})
     else:
-        near = difflib.get_close_matches(name, sorted({*link.commands, *BY_SLASH}), 3, 0.5)
-        names = " or ".join(f"/{other}" for other in near)
-        hint = f"did you mean {names}?" if near else "F1 lists them all"
+        near = closest_names(name, {*link.commands, *BY_SLASH}, limit=3, cutoff=0.5)
+        hint = did_you_mean([f"/{other}" for other in near], "F1 lists them all")
         link.say("warning", f"unknown command /{name}", hint)
 
 

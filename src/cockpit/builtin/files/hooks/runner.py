@@ -35,6 +35,7 @@ from cockpit.plugin.context import Context, Processes
 from cockpit.plugin.models import ModelRequest
 from cockpit.plugin.tools import CommandLine
 from cockpit.protocol.content import Text
+from cockpit.protocol.mcp_names import mcp_tool_name
 from cockpit.protocol.messages import Json, UserMessage
 from cockpit.settings import file_io
 from cockpit.workspace.environment import STARTUP_VARIABLES, absolute_search_path
@@ -338,7 +339,7 @@ def _judge_prompt(hook: Hook, payload: Payload) -> str:
 
 async def run_mcp_hook(hook: Hook, payload: Payload, context: Context) -> HookAnswer:
     """Call a tool of an MCP server like any other call: judged, approved and recorded."""
-    name = f"mcp__{hook.action_text('server')}__{hook.action_text('tool')}"
+    name = mcp_tool_name(hook.action_text("server"), hook.action_text("tool"))
     template = hook.action.get("input")
     arguments = cast("Payload", _fill_fields(template if isinstance(template, dict) else {}, payload))
     try:

@@ -14,10 +14,10 @@ from cockpit.plugin.safety import Judged, Verdict
 from cockpit.plugin.tools import Alias, Arguments, Capability, Done, Part, Preview, Tool, ToolFailed
 from cockpit.plugin.values import Mention
 from cockpit.protocol.content import Block, Table, Text
+from cockpit.protocol.mcp_names import is_mcp_name
 from cockpit.protocol.queries import Completion
 from cockpit.workspace.resolver import PathVerdict
 
-TOOL_PREFIX = "mcp__"
 READ_RESOURCE = "read_mcp_resource"
 LIST_RESOURCES = "list_mcp_resources"
 RISKS = {"fetch": 20, "other": 40, "delete": 60}
@@ -38,7 +38,7 @@ async def judge_mcp_call(judged: Judged) -> Verdict | None:
     tool, preview = judged.tool, judged.preview
     if tool.name == LIST_RESOURCES:
         return Verdict("allow", capabilities=tool.capabilities)
-    if not tool.name.startswith(TOOL_PREFIX) and tool.name != READ_RESOURCE:
+    if not is_mcp_name(tool.name) and tool.name != READ_RESOURCE:
         return None
     if preview is not None and preview.paths:
         root, read_only = judged.context.workspace.root, tool.kind == "fetch"

@@ -9,6 +9,7 @@ from cockpit.builtin.policy import judge_command
 from cockpit.errors import CockpitError
 from cockpit.plugin.context import Context, RunningCall
 from cockpit.plugin.tools import CommandLine, Preview, Tool
+from cockpit.protocol.mcp_names import is_mcp_name
 from cockpit.protocol.messages import ToolCall
 from cockpit.safety.rule_patterns import (
     matches_command,
@@ -83,7 +84,7 @@ def matches_tool(pattern: str, tool: Tool) -> bool:
     if name in EDIT_NAMES:
         return tool.kind == "edit"
     # `mcp__github` means every tool of that server.
-    return name.startswith("mcp__") and tool.name.lower().startswith(f"{name}__")
+    return is_mcp_name(name) and tool.name.lower().startswith(f"{name}__")
 
 
 def _matching_arguments(patterns: Iterable[str], tool: Tool) -> list[str]:

@@ -4,7 +4,6 @@ A skill's text becomes a result or the next prompt; a skill that forks becomes t
 """
 
 import asyncio
-import difflib
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -20,6 +19,7 @@ from cockpit.plugin.context import Context, PathRefused
 from cockpit.plugin.tools import Alias, Arguments, Done, Tool, ToolFailed
 from cockpit.plugin.values import AsPrompt, Command, CommandAnswer, Invoked, Show, Skill
 from cockpit.protocol.content import Markdown, Table, Text
+from cockpit.suggestions import closest_names, did_you_mean
 
 DEFAULT_ROLE = "general"
 MAX_FILE_BYTES = 400_000
@@ -90,10 +90,9 @@ def find_skill(name: str, skills: tuple[Skill, ...]) -> Skill:
     if len(bundled) == 1:
         return bundled[0]
     names = [skill.name for skill in skills]
-    similar = (
-        difflib.get_close_matches(wanted, names, 3, 0.5) or [name for name in names if wanted in name][:3]
-    )
-    hint = f"did you mean {' or '.join(similar)}?" if similar else "use_skill without a name lists them"
+    similar = closest_names(wanted, names, limit=3, cutoff=0.5)
+    similar = similar or [name for name in names if wanted in name][:3]
+    hint = did_you_mean(similar, "use_skill without a name lists them")
     raise ToolFailed(f"there is no skill called {name.strip()}; {hint}")
 
 

@@ -21,7 +21,7 @@ from cockpit.builtin.models.openai_chat.faults import (
     stream_failure,
     web_page_failure,
 )
-from cockpit.builtin.models.openai_chat.presets import Endpoint, closest_names
+from cockpit.builtin.models.openai_chat.presets import Endpoint, similar_names
 from cockpit.builtin.models.openai_chat.reply import MalformedChunk, Reply, parse_usage
 from cockpit.builtin.models.openai_chat.request_body import Wire, adapt_body, build_body
 from cockpit.plugin.models import Delta, FinishPart, ModelFacts, ModelFailed, ModelRequest, UsagePart
@@ -345,7 +345,7 @@ async def _suggest_models(endpoint: Endpoint, model: str, failed: ModelFailed) -
             names = await list_models(endpoint)
     except (ModelFailed, TimeoutError):
         names = model_facts.known_models(endpoint.preset.name)
-    similar = closest_names(model, names)
+    similar = similar_names(model, names)
     if not similar:
         return failed
     hint = f"similar models: {', '.join(similar)}; choose with /model"

@@ -12,16 +12,17 @@ from cockpit.builtin.models.openai_chat.presets import (
     Endpoint,
     Preset,
     base_url,
-    closest_names,
     is_loopback,
     key_origin,
     known_presets,
     normalize_url,
     resolve_endpoint,
+    similar_names,
 )
 from cockpit.plugin.models import Fault, ModelFailed
 from cockpit.protocol.messages import Json
 from cockpit.settings import api_keys
+from cockpit.suggestions import did_you_mean
 
 CHECK_SECONDS = 20.0
 LOCAL_CONNECT_SECONDS = 0.3
@@ -70,8 +71,8 @@ async def try_connection(
     """
     chosen = known_presets(settings or {}).get(preset)
     if chosen is None:
-        near = closest_names(preset, tuple(known_presets(settings or {})))
-        hint = f"did you mean {' or '.join(near)}?" if near else "see /connect for the names"
+        near = similar_names(preset, tuple(known_presets(settings or {})))
+        hint = did_you_mean(near, "see /connect for the names")
         return ConnectionCheck(False, preset, base_url, message=f"there is no preset `{preset}`", hint=hint)
     try:
         endpoints = await asyncio.to_thread(_candidate_endpoints, chosen, key, base_url, environment)
@@ -178,7 +179,7 @@ def _choose_default(preset: Preset, requested: str, names: tuple[str, ...]) -> s
         return preferred
     if requested:
         return requested
-    near = closest_names(preferred, names) if preferred else ()
+    near = similar_names(preferred, names) if preferred else ()
     with_facts = [name for name in names if model_facts.lookup_facts(preset.name, name).window]
     return (*near, *with_facts, *names)[0]
 

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from cockpit.builtin.models.openai_chat import model_facts
 from cockpit.errors import CockpitError
 from cockpit.settings import api_keys
+from cockpit.suggestions import closest_names
 
 # The origin of a key that the user is trying out.
 PASTED_KEY = "the pasted key"
@@ -207,11 +208,9 @@ def _clean_key(text: str, name: str) -> str:
         raise AddressRefused(f"{name} is not a valid key: {error.message}", error.hint) from error
 
 
-def closest_names(name: str, names: tuple[str, ...]) -> tuple[str, ...]:
+def similar_names(name: str, names: tuple[str, ...]) -> tuple[str, ...]:
     """At most five of `names` that are similar to `name` or contain it."""
-    import difflib
-
-    close = difflib.get_close_matches(name, names, n=5, cutoff=0.5)
+    close = closest_names(name, names, limit=5, cutoff=0.5)
     containing = [known for known in names if name.lower() in known.lower()]
     return tuple(dict.fromkeys([*close, *containing]))[:5]
 
