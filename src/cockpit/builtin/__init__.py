@@ -1,7 +1,8 @@
-"""Built-in plugins, written and declared exactly like anybody's: one file or package, one entry point each.
+"""Built-in plugins, written and declared exactly like anybody's: one file or package each.
 
-`tools` and `models` hold what their names say, `files` loads what users keep in files, `commands` the other
-slash commands, `context` what is added to requests, `languages` the programming languages; `policy` judges
-command lines and paths. Imports go down this order: `files` and `commands`, `context`, `tools` and
-`models`, `policy`. Nothing here imports `core` or a frontend.
+Each has an entry point in pyproject.toml, under `[project.entry-points.cockpit]`. `tools` and `models` hold
+what their names say, `files` loads what users keep in files, `commands` the other slash commands, `context`
+what is added to requests, `languages` the programming languages; `policy` judges command lines and paths.
+Imports go down this order: `files` and `commands`, `context`, `tools` and `models`, `policy`. Nothing here
+imports `core` or a frontend.
 """

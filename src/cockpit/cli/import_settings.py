@@ -127,9 +127,11 @@ def _print_rows(rows: list[ImportRow], written: list[ImportRow], is_applied: boo
     words = ", ".join(f"{count} {STATE_WORDS[state]}" for state, count in counts.items() if count)
     print(f"\n{words}")
     if is_applied:
-        print(escape_text(f"wrote {len(written)} settings to {paths.config()}"))
+        print(
+            escape_text(f"wrote {len(written)} setting{'s' if len(written) != 1 else ''} to {paths.config()}")
+        )
     elif counts["new"]:
-        print("nothing was written; --apply imports what is new")
+        print("nothing was written; run with --apply to import")
 
 
 def _format_row(row: ImportRow, width: int, is_written: bool) -> list[str]:

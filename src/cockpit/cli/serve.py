@@ -140,7 +140,7 @@ def _find_address(args: argparse.Namespace) -> ListenAddress | None:
     if args.no_token:
         if args.host not in LOOPBACK:
             raise CockpitError(
-                f"--no-token and --host {args.host}would let other machines call tools", "omit one of them"
+                f"--no-token and --host {args.host} would let other machines call tools", "omit one of them"
             )
         return ListenAddress(args.host, args.http)
     token = args.token or os.environ.get(TOKEN_VARIABLE) or ""

@@ -1,4 +1,4 @@
-"""What each action of the table does on this screen: every name is bound to a function and its subjects."""
+"""Binds each action of `actions.table` to the function that performs it."""
 
 from collections.abc import Mapping
 from functools import partial

@@ -1,5 +1,4 @@
-"""The controller of the session on screen: it owns the parts that live after the first paint and binds each
-action of the table to what carries it out.
+"""The controller of the session on screen: it owns the parts that live after the first paint.
 
 Events change the state (`session_link`), `reactions` does what follows from it, `painter` draws it; the frame
 clock decides when.

@@ -115,8 +115,8 @@ def remove_server(args: argparse.Namespace) -> int:
 
 
 def enable_server(args: argparse.Namespace) -> int:
-    was = remove_user_word(DISABLED_KEY, args.name)
-    print(f"{args.name} is {'enabled again' if was else 'not disabled in your settings'}")
+    was_disabled = remove_user_word(DISABLED_KEY, args.name)
+    print(f"{args.name} is {'enabled again' if was_disabled else 'not disabled in your settings'}")
     return 0
 
 

@@ -1,7 +1,6 @@
 """Approvals and questions that wait for the user, and the hunk ledger: which hunks of a change the user
-accepted, refused or edited, the change set that remains, and what the model is told. Knows no tools and no
-screens.
-"""
+accepted, refused or edited, the change set that remains, and what the model is told. An approval that is
+not answered within `approvals.seconds` is rejected. Knows no tools and no screens."""
 
 import asyncio
 from collections.abc import Iterable, Mapping

@@ -1,6 +1,5 @@
-"""Slash commands and plugin actions, and what a session offers to other programs: tools with their schemas,
-prompts with their text.
-"""
+"""Runs slash commands and plugin actions (plugins register them, see `cockpit.builtin.commands`), and what a
+session offers to other programs: tools with their schemas, prompts with their text."""
 
 import asyncio
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Opens a session: a new one, a stored one as it was, or a fork.
+"""Restores a stored session and starts a new one; `deck` opens, forks and closes sessions.
 
 A stored session is restored from its file: state, history, and prompts that were accepted and never begun.
 What a crash left open is closed as interrupted, unless it only waited for the user.

@@ -1,4 +1,5 @@
-"""What the user writes and sends: prompts, slash commands, shell commands; and the keys Esc and Ctrl+C."""
+"""What the user writes and sends: prompts, slash commands, shell commands; and the keys Esc and Ctrl+C
+in the Composer. Esc elsewhere: `controller.key_typed` for Trace and Work, and each screen for itself."""
 
 import time
 from collections.abc import Awaitable, Callable, Mapping

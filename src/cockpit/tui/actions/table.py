@@ -2,7 +2,7 @@
 
 The user's own keys come from `keys.toml` beside their settings, or from Claude's `keybindings.json` as it is.
 `keys.toml` maps the name of an action to a key or keys: `palette = "ctrl+k"`, `copy = ["f2", "ctrl+y"]`; an
-empty list removes the key. The controller binds each action to what carries it out.
+empty list removes the key. `action_bindings` binds each action to its function.
 """
 
 import json

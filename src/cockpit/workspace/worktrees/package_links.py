@@ -2,8 +2,8 @@
 
 They are never written through: the path rules refuse a link that leaves its root, and a sandboxed program
 sees such a folder read-only (docs/use/worktrees.md). Also keeps paths out of git's status by
-`.git/info/exclude`, and finds the editable installs of a linked Python environment: they import from the origin, so that tests in
-the worktree would run the wrong code.
+`.git/info/exclude`, and finds the editable installs of a linked Python environment: they import from the
+origin, so that tests in the worktree would run the wrong code.
 """
 
 import asyncio

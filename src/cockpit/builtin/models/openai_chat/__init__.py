@@ -1,9 +1,10 @@
 """Model providers with OpenAI's chat completions API, hosted or local.
 
-Start here: a `Provider` turns a `ModelRequest` into deltas. `presets` knows addresses and keys, `model_facts`
-windows and prices, `client` sends requests and reads replies, `faults` explains failures. Only `client` talks
-to servers; it is imported with the first request. Users add a provider with `[plugins.openai_chat]
-providers.NAME = {base_url, key_env, default, headers}`.
+Start here: a `Provider` turns a `ModelRequest` into deltas. `presets` knows addresses and keys,
+`model_facts` windows and prices, `client` sends requests and reads replies, `faults` explains failures.
+Only `client` talks to servers; it is imported with the first request. To add a built-in provider, add a
+table to `presets.toml`. Users add one with `[plugins.openai_chat] providers.NAME = {base_url, key_env,
+default, headers}`.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """Provider presets: names, addresses and keys, and the lists of providers and models for the user.
 
-Sends nothing.
+The presets are in `presets.toml`. Sends nothing.
 """
 
 import os
