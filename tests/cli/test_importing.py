@@ -29,7 +29,7 @@ def test_a_dry_run_shows_all_five_and_writes_nothing(person: Path, root: Path) -
     assert ended.code == 0 and ended.err == ""
     for agent in ("claude", "codex", "opencode", "crush", "vibe"):
         assert f"\n{agent}\n" in ended.out
-    assert "~/.codex/config.toml:11" in ended.out and "nothing was written; --apply" in ended.out
+    assert "~/.codex/config.toml:11" in ended.out and "nothing was written; run with --apply" in ended.out
     assert "-> mcp.json: docs-server --port 4000 --api-key=${DOCS_API_KEY}" in ended.out
     assert not user_file().exists() and not (paths.config() / "mcp.json").exists()
     assert not [one for one in SECRETS if one in ended.out]
