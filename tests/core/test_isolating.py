@@ -106,7 +106,7 @@ async def test_no_edit_leaks_into_the_tree_it_was_made_from(repo: Repo, mode: Mo
         assert {one.outcome for one in results(driver)} <= {"denied", "error"}
         assert len(results(driver)) == 4
         if mode == "full":
-            assert "name app.py instead" in results(driver)[0].text
+            assert "use app.py instead" in results(driver)[0].text
     assert repo.state() == before
 
 

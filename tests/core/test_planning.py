@@ -283,7 +283,7 @@ async def test_an_approval_that_nobody_answers_in_time_is_a_denial_on_record(scr
         await driver.channel.submit(SelectMode("m1", "tui", "plan"))
         await driver.prompt("plan it")
     assert [one.by for one in driver.all(ApprovalResolved)] == ["timeout", "timeout"] and ended.denied
-    assert all("nobody answered" in one.result.text for one in driver.all(ToolCallFinished))
+    assert all("no answer" in one.result.text for one in driver.all(ToolCallFinished))
     records = (paths.state() / "audit.jsonl").read_text(encoding="utf-8")
     assert records.count('"outcome":"timeout"') + records.count('"outcome": "timeout"') == 2
 

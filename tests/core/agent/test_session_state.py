@@ -31,6 +31,15 @@ def outcomes(driver: Driver) -> list[str]:
     return [event.result.outcome for event in driver.all(ToolCallFinished)]
 
 
+async def request_of(driver: Driver, turn: str, but: str = "") -> ApprovalRequested:
+    """The first request of a turn that is not `but`: a resumed session hands out its old ones too."""
+    found = await driver.until(
+        lambda one: isinstance(one.event, ApprovalRequested) and one.turn == turn and one.event.id != but
+    )
+    assert isinstance(found.event, ApprovalRequested)
+    return found.event
+
+
 async def test_text_read_from_outside_is_known_after_a_resume(scripted: Path) -> None:
     """A remembered allow must not send anything once text from the network was read, also in a resumed
     session."""
@@ -60,6 +69,33 @@ async def test_a_resumed_session_that_read_nothing_outside_uses_its_rules(script
     async with driving(scripted, id, options) as driver:
         await driver.prompt("fetch it")
         assert not driver.all(ApprovalRequested) and session_of(driver).state.has_read_outside
+
+
+async def test_a_session_rule_sends_nothing_after_a_resume_once_outside_text_was_read(scripted: Path) -> None:
+    """The rule of an `allow_session` answer is restored, and so is that text from the network was read: what
+    sends is asked about, what only changes files is not."""
+    options = RunOptions(model="scripted:script", trust=True)
+    calls = {"calls": [ADD]}, {"calls": [FETCH]}, {"text": "done"}
+    script(scripted.parent, *calls, *calls)
+    async with driving(scripted, options=options) as driver:
+        turn = await driver.begin("add and fetch it")
+        added = await request_of(driver, turn)
+        await driver.decide(added.id, "allow_session")
+        fetched = await request_of(driver, turn, but=added.id)
+        assert fetched.remembers
+        await driver.decide(fetched.id, "allow_session")
+        await driver.end(turn)
+        id = session_of(driver).session
+        rules = [str(rule) for rule in session_of(driver).state.rules]
+        assert len(rules) == 2 and session_of(driver).state.has_read_outside
+    async with driving(scripted, id, options) as driver:
+        assert [str(rule) for rule in session_of(driver).state.rules] == rules
+        turn = await driver.begin("again")
+        request = await request_of(driver, turn)
+        assert request.title == fetched.title
+        await driver.decide(request.id, "reject_once")
+        await driver.end(turn)
+        assert outcomes(driver)[-1] == "denied" and outcomes(driver)[-2] != "denied"
 
 
 async def test_stored_events_hold_the_whole_state_of_a_session(scripted: Path) -> None:

@@ -142,7 +142,7 @@ async def test_a_small_window_caps_the_body_the_report_and_the_instructions(
         assert isinstance(session, AgentSession)
         await driver.prompt("go")
         agent = session.pool.agents()[0]
-        assert agent.body == min(8_000, int(0.3 * 16_000)) and agent.budget.limits.steps == 15
+        assert agent.max_history == min(8_000, int(0.3 * 16_000)) and agent.budget.limits.steps == 15
         assert agent.role is not None and len(agent.role.instructions) < 1_800
     told = results(driver)[0]
     assert len(told) < 2_000 and "read_result" in told
