@@ -98,4 +98,4 @@ def test_without_a_repository_it_says_what_to_do(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["worktrees", "list"]) == 1
-    assert "git init makes one" in capsys.readouterr().err
+    assert "create one with git init" in capsys.readouterr().err

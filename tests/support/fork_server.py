@@ -18,7 +18,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-# What most commands import late. Nothing of it starts a thread.
+# What most commands import late. Nothing of it starts a thread, and nothing replaces a part of Python, as
+# keyring does with the finder of distributions.
 PRELOADED = (
     "cockpit.cli.run",
     "cockpit.headless.one_shot",
@@ -28,7 +29,6 @@ PRELOADED = (
     "cockpit.mcp.servers",
     "cockpit.navigation.navigator",
     "jsonschema",
-    "keyring",
     "tomlkit",
     "tree_sitter",
 )
@@ -39,7 +39,9 @@ class ForkServer:
 
     def __init__(self) -> None:
         self._ours, theirs = socket.socketpair()
-        environment = {**os.environ, "COCKPIT_PLUGINS": ""}
+        # A PYTHONPATH set by the first test must not reach the commands of the others.
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        environment["COCKPIT_PLUGINS"] = ""
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.support.fork_server", str(theirs.fileno())],
             cwd=Path(__file__).parents[2],

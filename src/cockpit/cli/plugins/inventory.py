@@ -158,7 +158,8 @@ def _find_record(plugin: PluginState) -> InstalledPlugin | None:
 
 def _print_details(plugin: PluginState, catalog: PluginCatalog) -> None:
     details, dist, record = plugin.found, find_distribution(plugin), _find_record(plugin)
-    summary = str(dist.metadata["Summary"] or "") if dist is not None else ""
+    # keyring replaces the finder of distributions by one that raises KeyError for a missing field.
+    summary = str(dist.metadata["Summary"]) if dist is not None and "Summary" in dist.metadata else ""
     print(
         f"{escape_text(details.name)}  {details.state}"
         + (f"  {escape_text(details.reason)}" if details.reason else "")
