@@ -85,7 +85,7 @@ def test_every_record_of_the_transcript_is_named_with_its_fields() -> None:
         "op": ["seq", "op"],
         "audit": [one.name for one in dataclasses.fields(transcript.AuditAnchor)],
         "draft": [one.name for one in dataclasses.fields(transcript.AnswerDraft)],
-        "mark": [one.name for one in dataclasses.fields(transcript.CallMark)],
+        "mark": [one.name for one in dataclasses.fields(transcript.StartedMark)],
     }
     found = table("## The transcript")
     assert {name: named(cells[0]) for name, cells in found.items()} == written

@@ -132,9 +132,9 @@ def test_a_prompt_is_answered_there(installed: Installed) -> None:
 
 def test_the_packaged_themes_are_found_there(installed: Installed) -> None:
     code = (
-        "from cockpit.tui import themes\n"
-        "print(themes.packaged())\n"
-        "print(*[one.name for one in themes.found()[0]])\n"
+        "from cockpit.tui.render import themes\n"
+        "print(themes.packaged_folder())\n"
+        "print(*[theme.name for theme in themes.find_themes()[0]])\n"
     )
     python = installed.bin / ("python.exe" if os.name == "nt" else "python")
     clean = {key: one for key, one in os.environ.items() if not key.startswith("PYTHON")}

@@ -78,9 +78,10 @@ class Terminal:
             pass
         return self.process.returncode
 
-    def settle(self, quiet: float = 0.05) -> None:
-        """Read until nothing came for `quiet` seconds."""
-        while self._read(quiet):
+    def settle(self, quiet: float = 0.05, longest: float = 2.0) -> None:
+        """Read until nothing came for `quiet` seconds, or for `longest` seconds where something moves."""
+        until = time.monotonic() + longest
+        while self._read(quiet) and time.monotonic() < until:
             pass
 
     def _read(self, wait: float) -> bool:
