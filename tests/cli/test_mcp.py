@@ -11,6 +11,8 @@ from tests.support.mcp.specs import command, configure, spec, tool
 
 from cockpit import paths
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def folder(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

@@ -10,6 +10,8 @@ import pytest
 from tests.support.command import cockpit
 from tests.workspace.trees import grow, tree
 
+pytestmark = pytest.mark.slow
+
 SHARED = Path(__file__).parents[3] / "shared" / "corpora"
 PATCH = "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n"
 

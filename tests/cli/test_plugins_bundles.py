@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from tests.support.command import cockpit
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def bundle(tmp_path: Path) -> Path:

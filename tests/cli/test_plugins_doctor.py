@@ -7,6 +7,8 @@ import pytest
 from tests.support.command import cockpit
 from tests.support.decks import distribution
 
+pytestmark = pytest.mark.slow
+
 HEAD = "from cockpit.plugin import hookimpl\nfrom cockpit.plugin.values import *\n"
 FAULTY = {
     "no-import": ("import a_library_nobody_has\n", "No module named", "does not name what brings", ":1 in"),

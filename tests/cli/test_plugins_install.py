@@ -9,6 +9,8 @@ import pytest
 from tests.support.command import Ended, cockpit
 from tests.support.wheels import command, plugin, wheel
 
+pytestmark = pytest.mark.slow
+
 OFFLINE = ("--no-index", "--yes", "--installer", "uv")
 
 

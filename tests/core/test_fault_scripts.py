@@ -17,6 +17,8 @@ from cockpit.core.transcript.transcript import load_transcript
 from cockpit.protocol.events import Envelope, MessageFinished, ToolCallFinished, TurnFinished
 from cockpit.protocol.messages import AssistantMessage
 
+pytestmark = pytest.mark.slow
+
 FAULTS = ["rate_limited", "overloaded", "connection", "malformed", "auth", "context_overflow", "bad_request"]
 CALLS = st.sampled_from(
     [

@@ -17,6 +17,8 @@ from cockpit.plugin.tools import ArgumentsInvalid, Tool
 from cockpit.protocol.events import ApprovalRequested, PlanChanged, SessionChanged, ToolCallFinished
 from cockpit.protocol.messages import Json
 
+pytestmark = pytest.mark.slow
+
 WORDS = ("approved", "approval_state", "mode", "permission_mode", "sandbox", "disable_sandbox", "trusted")
 WORDS += ("dangerously_skip_permissions", "dangerouslyDisableSandbox", "allow", "rules", "profile", "origin")
 WORDS += ("with_escalated_permissions", "sandbox_permissions", "seal", "typed", "yolo", "auto_approve")

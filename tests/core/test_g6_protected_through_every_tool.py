@@ -12,6 +12,8 @@ from cockpit.core.session.options import RunOptions
 from cockpit.protocol.events import SessionChanged, ToolCallFinished
 from cockpit.protocol.messages import Json, Mode
 
+pytestmark = pytest.mark.slow
+
 TEXT = "def kept():\n    return 1\n"
 FILES = (
     ".git/config", ".git/hooks/pre-commit", ".cockpit/notes.py", ".vscode/tasks.json",

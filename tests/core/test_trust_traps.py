@@ -14,6 +14,8 @@ import pytest
 from tests.support.terminals import Terminal
 from tests.support.traps import CANARY, Trapped, command, trapped
 
+pytestmark = pytest.mark.slow
+
 PATIENCE = 90.0
 
 

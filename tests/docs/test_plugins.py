@@ -14,6 +14,8 @@ from cockpit import trial
 from cockpit.installing.plugin_template import list_hooks
 from cockpit.plugin.hookspecs import HOOKS
 
+pytestmark = pytest.mark.slow
+
 PAGE = read("plugins.md")
 WALK = section(PAGE, "## The walk")
 EXAMPLES = Path(__file__).parents[2] / "plugins"

@@ -10,6 +10,8 @@ from tests.support.command import cockpit
 from cockpit.errors import CockpitError
 from cockpit.installing.plugin_template import list_hooks, write_plugin
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 
 

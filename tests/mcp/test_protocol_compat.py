@@ -23,6 +23,8 @@ from cockpit.mcp.supervisor import (
 from cockpit.mcp.values import ConnectionSettings
 from cockpit.plugin.values import McpServer
 
+pytestmark = pytest.mark.slow
+
 NEW, OLD = "2026-07-28", "2025-11-25"
 
 

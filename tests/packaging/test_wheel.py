@@ -16,6 +16,8 @@ import pytest
 
 from cockpit import __version__
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 # Where the dependencies are installed that these tests run with.

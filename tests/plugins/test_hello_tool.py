@@ -14,6 +14,8 @@ from cockpit.protocol.events import MessageFinished, Noticed, ToolCallFinished, 
 from cockpit.protocol.messages import Json
 from cockpit.protocol.queries import Listing, ListingRows, PluginRows, Plugins
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = Path(__file__).parents[2] / "plugins"
 PLUGIN = EXAMPLES / "cockpit-hello-tool"
 

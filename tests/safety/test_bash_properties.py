@@ -16,6 +16,8 @@ from cockpit.safety.policy import load_rules
 from cockpit.safety.rules.rule import CommandRule, RuleSet
 from cockpit.safety.values import ExecutionContext
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parent
 GROUND = ExecutionContext(root="/proj/ws", home="/home/dev")
 RANK = {"allow": 0, "ask": 1, "deny": 2}

@@ -10,6 +10,8 @@ from cockpit.safety.engine import judge_line
 from cockpit.safety.policy import load_rules
 from cockpit.safety.values import ExecutionContext
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parent
 GROUND = ExecutionContext(
     "/proj/ws", "/home/dev", own=("/home/dev/.config/cockpit", "/home/dev/.local/state/cockpit")

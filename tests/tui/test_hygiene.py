@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.command import cockpit
@@ -16,6 +17,8 @@ from tests.support.decks import call, script
 from tests.support.terminals import Terminal
 
 from cockpit.protocol.safe_text import clean, clean_output, escape_json, single_line
+
+pytestmark = pytest.mark.slow
 
 ESC, BEL = "\x1b", "\x07"
 HOSTILE = (

@@ -20,6 +20,8 @@ from cockpit.workspace.files import safe_open
 from cockpit.workspace.files.disk_operations import DiskOperations
 from cockpit.workspace.local import LocalWorkspace
 
+pytestmark = pytest.mark.slow
+
 OUTSIDE = b"outside, never to be seen or changed\n"
 TIMES = 10_000
 # Each write is a transaction with its fsyncs: the whole ten thousand are `make fuzz`'s.

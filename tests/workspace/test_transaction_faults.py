@@ -24,6 +24,8 @@ from cockpit.workspace.files.journal import recover_transactions
 from cockpit.workspace.files.transaction import Transaction, WriteTarget
 from cockpit.workspace.local import LocalWorkspace
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parents[2]
 RUN = (sys.executable, "-m", "tests.workspace.killed")
 

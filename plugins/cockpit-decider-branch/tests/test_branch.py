@@ -3,7 +3,11 @@
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from cockpit.trial import Trial, calling
+
+pytestmark = pytest.mark.slow
 
 PLUGIN = Path(__file__).parents[1]
 

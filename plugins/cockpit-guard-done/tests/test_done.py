@@ -3,9 +3,13 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
+
 from cockpit.protocol.events import TurnFinished
 from cockpit.protocol.messages import Json
 from cockpit.trial import Trial, calling
+
+pytestmark = pytest.mark.slow
 
 PLUGIN = Path(__file__).parents[1]
 

@@ -4,7 +4,10 @@ import importlib
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
+import pytest
 import tree_sitter
+
+pytestmark = pytest.mark.slow
 
 SOURCE = Path(__file__).parents[1] / "src" / "cockpit_lang_lua" / "__init__.py"
 

@@ -12,6 +12,8 @@ from mcp.client.stdio import stdio_client
 
 from cockpit.trial import Trial
 
+pytestmark = pytest.mark.slow
+
 PLUGIN = Path(__file__).parents[1]
 
 

@@ -3,9 +3,13 @@
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from cockpit.protocol.content import plain_text
 from cockpit.protocol.events import MessageFinished, TurnStarted
 from cockpit.trial import Trial
+
+pytestmark = pytest.mark.slow
 
 PLUGIN = Path(__file__).parents[1]
 

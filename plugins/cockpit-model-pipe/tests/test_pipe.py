@@ -4,9 +4,13 @@ import json
 import sys
 from pathlib import Path
 
+import pytest
+
 from cockpit.protocol.events import MessageFinished, TurnFinished
 from cockpit.protocol.messages import AssistantMessage
 from cockpit.trial import Trial
+
+pytestmark = pytest.mark.slow
 
 PLUGIN = Path(__file__).parents[1]
 

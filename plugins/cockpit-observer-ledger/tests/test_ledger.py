@@ -3,7 +3,11 @@
 import csv
 from pathlib import Path
 
+import pytest
+
 from cockpit.trial import Trial
+
+pytestmark = pytest.mark.slow
 
 PLUGIN = Path(__file__).parents[1]
 

@@ -2,9 +2,13 @@
 
 from pathlib import Path
 
+import pytest
+
 from cockpit.protocol.content import Table
 from cockpit.protocol.events import ToolCallFinished
 from cockpit.trial import Trial, calling
+
+pytestmark = pytest.mark.slow
 
 PLUGIN = Path(__file__).parents[1]
 

@@ -2,7 +2,11 @@
 
 from pathlib import Path
 
+import pytest
+
 from cockpit.trial import Trial
+
+pytestmark = pytest.mark.slow
 
 PLUGIN = Path(__file__).parents[1]
 

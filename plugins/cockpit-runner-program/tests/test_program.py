@@ -4,7 +4,11 @@ import json
 import sys
 from pathlib import Path
 
+import pytest
+
 from cockpit.trial import Trial, calling
+
+pytestmark = pytest.mark.slow
 
 PLUGIN = Path(__file__).parents[1]
 

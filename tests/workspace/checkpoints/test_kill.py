@@ -14,6 +14,8 @@ from cockpit.workspace.checkpoints.records import CheckpointCall
 from cockpit.workspace.checkpoints.restore import plan_rewind
 from cockpit.workspace.checkpoints.store import CheckpointStore
 
+pytestmark = pytest.mark.slow
+
 CHILD = """
 import os, signal, sys, time
 from pathlib import Path

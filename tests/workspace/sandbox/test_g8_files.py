@@ -134,7 +134,7 @@ async def test_g8_a_link_that_steers_is_put_back(box: Box) -> None:
         assert box.is_labelled(ended, "build")
         return
     assert (box.root / ".gemini").is_symlink() and not (box.root / ".git" / "commondir").exists()
-    assert ".gemini" in ended.output and "put back" in ended.output
+    assert ".gemini" in ended.output and "restored" in ended.output
 
 
 async def test_g8_a_pointer_of_git_opens_no_folder_that_does_not_point_back(box: Box) -> None:
