@@ -246,7 +246,7 @@ async def test_a_definition_that_changed_is_not_called_until_a_person_agrees(scr
     said, driver = await called(
         scripted, "mcp__demo__say", decide="", mode="full", someone=False, origin="headless"
     )
-    assert said.outcome == "error" and "is not what was approved" in said.text
+    assert said.outcome == "error" and "has changed since it was approved" in said.text
     assert "+" in said.text and "example.org" in said.text
     assert any("describes say otherwise" in one.text for one in driver.all(Warned))
     # A person who is there is shown the difference and agrees to it.
@@ -401,7 +401,9 @@ async def test_a_server_asks_a_model_only_with_a_persons_leave_and_on_the_turns_
     # What went back is shown each time, also when nobody is asked any more.
     shown = [plain_text(one.content) for one in driver.all(Noticed) if one.plugin == "mcp"]
     assert len(shown) == 2
-    assert all("What is two and two?" in one and one.endswith("and is told:\n\nfour") for one in shown)
+    assert all(
+        "What is two and two?" in one and one.endswith("Answer sent to the server:\n\nfour") for one in shown
+    )
 
 
 async def test_the_arguments_of_a_servers_prompt_are_completed_by_the_server(scripted: Path) -> None:

@@ -264,7 +264,7 @@ async def test_a_subagent_proposes_no_plan_and_changes_no_mode(scripted: Path) -
         with pytest.raises(PlanRefused, match="subagent"):
             await plan_mode.propose_plan(child, "c", PlanChanged("go", "pending"))
         with pytest.raises(PlanRefused, match="subagent"):
-            plan_mode.enter_plan_mode(child, "")
+            plan_mode.enter_plan_mode(child)
         assert session.state.plan.state == "planning"
 
 

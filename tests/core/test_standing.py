@@ -306,7 +306,7 @@ async def test_two_sessions_do_not_stand_in_one_worktree(repo: Repo) -> None:
     ):
         await result_of(first, "enter_worktree", name="fix")
         refused = await result_of(second, "enter_worktree", name="fix")
-        assert (refused.outcome, "somebody works in" in refused.text) == ("error", True)
+        assert (refused.outcome, "is in use" in refused.text) == ("error", True)
         assert main_of(second).main.folder.tree is None
 
 
