@@ -10,7 +10,7 @@ from tests.support.decks import Driver, call, driving, script
 
 from cockpit.core.permission import approvals
 from cockpit.core.session.options import RunOptions
-from cockpit.plugin.changes import ChangeSet, FileChange
+from cockpit.plugin.changes import ChangeSet
 from cockpit.protocol.content import new_text
 from cockpit.protocol.events import ApprovalRequested, ApprovalResolved, ToolCallFinished, Warned
 from cockpit.protocol.ops import Decide
@@ -31,12 +31,6 @@ TEXT = st.builds(
 
 def one(before: bytes | None, after: bytes | None, path: str = "a.txt") -> ChangeSet:
     return ChangeSet((make_file_change(path, before, after, 0o644),))
-
-
-def three() -> FileChange:
-    (change,) = one(BEFORE.encode(), AFTER.encode()).files
-    assert len(change.hunks) == 3
-    return change
 
 
 def content(taken: approvals.ReviewedChanges) -> bytes | None:

@@ -89,11 +89,6 @@ Write a message for {{args}}:
 !{git diff --staged}
 """
 '''
-CODEX_AGENT = """name = "planner-codex"
-description = "Plans work"
-developer_instructions = "Plan in small steps."
-model = "gpt-5"
-"""
 HOOK = {"type": "command", "command": "./hooks/check.py", "timeout": 20}
 SETTINGS = {
     "permissions": {

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.navigation.lsp.small import QUICK, Make, is_alive
+from tests.support.parts import skip_without
 
 from cockpit.navigation.backends import FileDiagnostics, NoAnswer, ServerAnswer, ServerRelation
 from cockpit.navigation.lsp.language_servers import LanguageServers
@@ -178,7 +179,7 @@ async def test_typescript_answers_if_installed_and_else_says_how_to_install_it(
     found = await servers.related("references", Position("a.ts", 1, 17), TIME)
     if shutil.which("typescript-language-server") is None or shutil.which("node") is None:
         assert found == NoAnswer(f"{NODE.name}: not installed; {NODE.install}")
-        return
+        skip_without("typescript", "typescript-language-server or node is not installed")
     assert [(line, column) for line, column in _at(found)] == [(1, 17), (2, 16)]
     problems = await servers.diagnosed("a.ts", TIME)
     assert isinstance(problems, FileDiagnostics)

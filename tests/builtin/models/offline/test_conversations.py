@@ -24,7 +24,6 @@ from cockpit.protocol.messages import AssistantMessage, Message, ToolCall, ToolM
 
 BY_SYMBOL = (definition, diagnostics, format_tool, references, rename, symbols)
 PLUGINS = (apply_patch, delete, edit, glob, list_tool, move, read, search, shell, todo, write, *BY_SYMBOL)
-REJECTED = "the user rejected this call; do not repeat it, ask what they want instead"
 Answer = Callable[[ToolCall], Awaitable[ToolMessage]]
 
 
