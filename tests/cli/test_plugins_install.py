@@ -9,7 +9,7 @@ import pytest
 from tests.support.command import Ended, cockpit
 from tests.support.wheels import command, plugin, wheel
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 OFFLINE = ("--no-index", "--yes", "--installer", "uv")
 

@@ -26,7 +26,7 @@ from cockpit.protocol.events import (
 from cockpit.protocol.messages import AssistantMessage
 from cockpit.protocol.ops import Prompt
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 POINTS = int(os.environ.get("COCKPIT_KILL_POINTS", "50"))
 # Writes of the session below, from its header to its end: the points lie among them.

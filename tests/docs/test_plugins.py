@@ -14,7 +14,7 @@ from cockpit import trial
 from cockpit.installing.plugin_template import list_hooks
 from cockpit.plugin.hookspecs import HOOKS
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 PAGE = read("plugins.md")
 WALK = section(PAGE, "## The walk")

@@ -10,7 +10,7 @@ from tests.support.command import cockpit
 from cockpit.errors import CockpitError
 from cockpit.installing.plugin_template import list_hooks, write_plugin
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 ROOT = Path(__file__).parents[2]
 

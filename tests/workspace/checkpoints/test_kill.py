@@ -14,7 +14,7 @@ from cockpit.workspace.checkpoints.records import CheckpointCall
 from cockpit.workspace.checkpoints.restore import plan_rewind
 from cockpit.workspace.checkpoints.store import CheckpointStore
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 CHILD = """
 import os, signal, sys, time
