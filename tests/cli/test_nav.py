@@ -226,7 +226,7 @@ SUM = {
 
 # The same on the commit before this work: it depends on how much CPU the program gets.
 @pytest.mark.xfail(
-    reason="clangd answers before its background index and dirty headers are ready on a busy machine",
+    reason="clangd answers too early on a busy machine",
     strict=False,
 )
 @pytest.mark.parametrize("place", ["add.c:2:5", "main.c:2:50", "add.h:2:5"])

@@ -147,7 +147,7 @@ async def test_a_definition_outside_of_the_root_has_an_absolute_path(python: Lan
 
 # The same on the commit before this work: it depends on how much CPU the program gets.
 @pytest.mark.xfail(
-    reason="clangd answers before its background index and dirty headers are ready on a busy machine",
+    reason="clangd answers too early on a busy machine",
     strict=False,
 )
 async def test_clangd_answers_for_c_plus_plus(make: Make, root: Path) -> None:
