@@ -142,7 +142,7 @@ def test_a_model_that_nobody_knows_is_an_error_before_anything_is_asked(project:
 
 def test_a_folder_that_is_none_is_an_error(project: Path) -> None:
     ended = cockpit("-p", "go", "--cwd", str(project / "gone"), cwd=project)
-    assert ended.code == 1 and "is no folder" in ended.err
+    assert ended.code == 1 and "is not a folder" in ended.err
 
 
 READS = {"calls": [call("read", path="a.txt")]}
