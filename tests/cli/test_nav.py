@@ -224,7 +224,7 @@ SUM = {
 }
 
 
-# The same on the commit before this work: it depends on how much CPU the program gets.
+# clangd reports the old header while the new one is only in its editor buffer, so the rename is refused.
 @pytest.mark.xfail(
     reason="clangd answers too early on a busy machine",
     strict=False,

@@ -339,8 +339,6 @@ def project(root: Path) -> Path:
     return root
 
 
-# The same on the commit before this work: it depends on how much CPU the program gets.
-@pytest.mark.xfail(reason="the index stops after 0.4 s of CPU shared with other tests", strict=False)
 async def test_a_name_means_the_same_as_to_its_compiler(project: Path) -> None:
     async with indexed(project) as index:
         found = {

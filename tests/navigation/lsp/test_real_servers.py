@@ -145,7 +145,7 @@ async def test_a_definition_outside_of_the_root_has_an_absolute_path(python: Lan
     assert found.rows and all(Path(row.path).is_absolute() and row.text for row in found.rows)
 
 
-# The same on the commit before this work: it depends on how much CPU the program gets.
+# It fails the same way before the refactoring: clangd answers before it has read the project.
 @pytest.mark.xfail(
     reason="clangd answers too early on a busy machine",
     strict=False,

@@ -54,7 +54,7 @@ def _score(wanted: str, path: str) -> int | None:
 
 
 async def expand_file(word: str, context: Context) -> Block | None:
-    """Return the file or the folder listing, or a note why it cannot be read; None if it is no path."""
+    """Return the file or the folder listing, or a note why it cannot be read; None if it is not a path."""
     path, _, lines = word.partition(":")
     if lines and not LINE_RANGE.fullmatch(lines):
         return None  # `file:Class.method` names a symbol, not the whole file.

@@ -88,7 +88,7 @@ def matches_tool(pattern: str, tool: Tool) -> bool:
 
 
 def _matching_arguments(patterns: Iterable[str], tool: Tool) -> list[str]:
-    """Return what stands in parentheses in each pattern that names the tool."""
+    """Return the text in parentheses in each pattern that names the tool."""
     matches = (PATTERN_FORM.fullmatch(pattern) for pattern in patterns if matches_tool(pattern, tool))
     return [(match[2] or "").strip() for match in matches if match is not None]
 
