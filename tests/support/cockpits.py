@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tests.support.scenes import Scene
 from tests.support.told import about_code
+from textual import events, keys
 from textual.pilot import Pilot
 
 from cockpit.protocol import queries
@@ -90,12 +91,14 @@ class Seat:
         return screen_text(self.app)
 
     async def press(self, *keys: str) -> None:
-        await self.pilot.press(*keys)
+        await press(self.app, self.pilot, *keys)
         await settled(self.app, self.pilot)
 
     async def type(self, text: str) -> None:
-        names = {" ": "space", "\n": "ctrl+j"}
-        await self.press(*[names.get(letter, letter) for letter in text])
+        """Type `text` without waiting between the letters."""
+        for letter in text:
+            self.app.post_message(key_event({" ": "space", "\n": "ctrl+j"}.get(letter, letter)))
+        await settled(self.app, self.pilot)
 
     async def play(self, scene: Scene) -> None:
         """Send what `scene` holds beyond what was sent already."""
@@ -104,21 +107,40 @@ class Seat:
         await settled(self.app, self.pilot)
 
 
+def key_event(key: str) -> events.Key:
+    """The event of a key, by the name that Textual gives it or by its character."""
+    name = keys._character_to_key(key) if len(key) == 1 else key
+    return events.Key(name, keys.key_to_character(keys.REPLACED_KEYS.get(name, name)))
+
+
+async def press(app: Cockpit, pilot: Pilot[int], *names: str) -> None:
+    """Press keys one after another, each when what the one before changed has been drawn. `Pilot.press`
+    sleeps 40 ms for every key instead."""
+    for name in names:
+        app.post_message(key_event(name))
+        await settled(app, pilot, rounds=2)
+
+
 def screen_text(app: Cockpit) -> str:
     """The lines of the screen in front, composed over those below."""
     lines = [strip.text.rstrip() for strip in app.screen._compositor.render_strips()]
     return "\n".join(lines)
 
 
-async def settled(app: Cockpit, pilot: Pilot[int], seconds: float = 10.0) -> None:
+async def settled(app: Cockpit, pilot: Pilot[int], seconds: float = 10.0, *, rounds: int = 4) -> None:
     """Wait until the session is open and nothing waits to be drawn, for some rounds of the loop: a
-    screen that was left may be followed by another."""
+    screen that was left may be followed by another. The fourth round waits until the process is idle,
+    because a thread may still bring something."""
     calm = 0
     async with asyncio.timeout(seconds):
-        while calm < 4:
+        while calm < rounds:
             stack = list(app.screen_stack)
-            await pilot.pause()
-            calm = calm + 1 if _is_calm(app) and stack == app.screen_stack else 0
+            await pilot.pause(0 if calm < 3 else None)
+            if _is_calm(app) and stack == app.screen_stack:
+                calm += 1
+            else:
+                calm = 0
+                await asyncio.sleep(0.005)  # leaves the processor to threads
 
 
 def _is_calm(app: Cockpit) -> bool:

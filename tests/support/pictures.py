@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
-from tests.support.cockpits import Replies, cockpit, settled
+from tests.support.cockpits import Replies, cockpit, press, settled
 from tests.support.scenes import Scene
 from textual.app import App
 from textual.pilot import Pilot
@@ -37,7 +37,7 @@ def picture(
         assert isinstance(pilot.app, Cockpit)
         await settled(pilot.app, pilot)
         for key in keys:
-            await pilot.press(key)
+            await press(pilot.app, pilot, key)
             await settled(pilot.app, pilot)
 
     return compare(app, terminal_size=size, run_before=before)

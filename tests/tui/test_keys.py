@@ -609,7 +609,7 @@ async def test_slash_searches_the_trace_and_n_goes_on() -> None:
     async with seat(scene) as s:
         await s.press("f3", "slash")
         for letter in "needle":
-            await s.pilot.press(letter)
+            await s.press(letter)
         await s.press("enter")
         assert "needle two" in s.screen
         await s.press("N")

@@ -44,5 +44,5 @@ async def test_words_answer_the_models_question() -> None:
 
 async def test_a_number_that_was_on_its_way_begins_a_draft() -> None:
     async with seat(asks("hooks"), quiet=600.0) as s:
-        await s.type("1 file")
+        await s.press(*"1", "space", *"file")
         assert answers(s) == [] and s.app.editor.text == "1 file"

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 
-from tests.support.cockpits import Seat, cockpit, seat, settled
+from tests.support.cockpits import Seat, cockpit, press, seat, settled
 from tests.support.scenes import EDIT, TESTS, worked
 from textual.pilot import Pilot
 
@@ -140,7 +140,7 @@ def test_the_way_back(snap_compare: Callable[..., bool]) -> None:
         assert isinstance(pilot.app, Cockpit)
         await settled(pilot.app, pilot)
         for key in (*"/rewind", "enter", "enter"):
-            await pilot.press("slash" if key == "/" else key)
+            await press(pilot.app, pilot, key)
             await settled(pilot.app, pilot)
 
     assert snap_compare(app, terminal_size=(110, 34), run_before=before)

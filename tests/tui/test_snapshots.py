@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import pytest
-from tests.support.cockpits import cockpit, settled
+from tests.support.cockpits import cockpit, press, settled
 from tests.support.pictures import NARROW, WIDE, Compare, picture
 from tests.support.plans import proposed
 from tests.support.scenes import EDIT, TESTS, Scene, asking, blocks, running, worked
@@ -95,13 +95,13 @@ def answered(compare: Compare, keys: Sequence[str], after: Sequence[str] = (), *
         assert isinstance(pilot.app, Cockpit)
         await settled(pilot.app, pilot)
         for key in keys:
-            await pilot.press(key)
+            await press(pilot.app, pilot, key)
             await settled(pilot.app, pilot)
         scene.notices(plugin="connect", op=channel.ops[-1].id, **values)
         channel.play(*scene.envelopes[channel.sent :])
         await settled(pilot.app, pilot)
         for key in after:
-            await pilot.press(key)
+            await press(pilot.app, pilot, key)
             await settled(pilot.app, pilot)
 
     return compare(app, terminal_size=WIDE, run_before=before)
