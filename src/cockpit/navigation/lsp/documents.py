@@ -10,7 +10,7 @@ import threading
 import time
 from array import array
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -203,12 +203,14 @@ class OpenDocument:
 
 @dataclass(frozen=True, slots=True)
 class SyncOptions:
-    """How a server wants to be told about documents: see `sync_kind` and `wants_save`."""
+    """How a server is notified of documents: see `sync_kind` and `wants_save`. `extra` is added to the
+    parameters of each change."""
 
     kind: int
     saves: bool
     with_text: bool
     encoding: Encoding
+    extra: Mapping[str, object]
 
 
 class OpenDocuments:
@@ -343,7 +345,8 @@ class OpenDocuments:
             change["range"] = {"start": {"line": 0, "character": 0}, "end": end}
         if self._sync.kind:
             identifier = {"uri": known.uri, "version": known.version}
-            self._notify("textDocument/didChange", {"textDocument": identifier, "contentChanges": [change]})
+            params = {"textDocument": identifier, "contentChanges": [change], **self._sync.extra}
+            self._notify("textDocument/didChange", params)
 
     def _saved(self, known: OpenDocument) -> None:
         if self._sync.saves:
