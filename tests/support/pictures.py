@@ -47,8 +47,8 @@ def picture(
 
 
 async def lay_out_everything(pilot: Pilot[int]) -> None:
-    """Replace the estimated heights in the Trace, which depend on what happened to be drawn before, so that the
-    scroll bar is the same each time."""
+    """Replace the estimated heights in the Trace, which depend on what happened to be drawn before, so that
+    the scroll bar is the same each time."""
     trace = pilot.app.screen_stack[0].query_one(TraceView)
     if trace.document is not None and trace.following and trace._moment is not None:
         trace.document.lay_out_end(sys.maxsize, trace._moment)
