@@ -64,7 +64,7 @@ async def test_decider_nothing_is_committed_to_main(
         await driver.prompt("commit")
         rows = await driver.channel.ask(Plugins())
     refused, read = [one.result for one in driver.all(ToolCallFinished)]
-    assert refused.outcome == "denied" and "make a branch first" in refused.text and read.outcome == "ok"
+    assert refused.outcome == "denied" and "create a branch first" in refused.text and read.outcome == "ok"
     assert isinstance(rows, PluginRows)
     row = next(row for row in rows.rows if row.name == "branch")
     # Both calls were judged by it, and what that took is told.
@@ -212,7 +212,7 @@ async def test_resident_keeps_a_program_for_as_long_as_the_session(
         await driver.until(
             lambda one: (
                 isinstance(one.event, PanelChanged)
-                and any(row.state == "awake by caffeinate" for row in one.event.rows)
+                and any(row.state == "kept awake by caffeinate" for row in one.event.rows)
             )
         )
 

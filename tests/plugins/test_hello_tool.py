@@ -99,7 +99,7 @@ async def test_wrong_arguments_tell_the_model_what_to_do(project: Path) -> None:
         await driver.prompt("greet")
     results = [one.result for one in driver.all(ToolCallFinished)]
     assert [one.outcome for one in results] == ["error"] * 3
-    assert "name whom to greet" in results[0].text
+    assert "write who to greet" in results[0].text
     assert "`name` is missing" in results[1].text and "`colour`" in results[2].text
 
 
