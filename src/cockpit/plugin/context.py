@@ -80,32 +80,25 @@ class Connections(Protocol):
 
     def rows(self) -> tuple[ConnectionRow, ...]:
         """Every server, by name."""
-        ...
 
     def resources(self) -> tuple[ResourceRow, ...]:
         """The resources of the ready servers."""
-        ...
 
     async def read(self, server: str, uri: str, context: "Context") -> Done:
         """A resource. Raises `ToolFailed`."""
-        ...
 
     async def command(self, verb: ConnectionVerb, name: str) -> str:
         """Carry out a user's command on a server; returns the outcome in words."""
-        ...
 
     def unasked(self, session: str) -> tuple[ConnectionRow, ...]:
         """The servers that wait for approval and about which the user of `session` has not been asked yet.
         They then count as asked."""
-        ...
 
     async def settled(self, seconds: float) -> None:
         """Wait until no server is starting, at most this long."""
-        ...
 
     def log(self, name: str) -> str:
         """The last lines of the server's log."""
-        ...
 
 
 class NoConnections:
@@ -141,7 +134,6 @@ class Store(Protocol):
 
     def load(self, name: str) -> Json:
         """The document, or None."""
-        ...
 
     def save(self, name: str, value: Json) -> None: ...
 
@@ -152,11 +144,9 @@ class Results(Protocol):
     def page(self, handle: str, cursor: int, size: int) -> tuple[str, int, int]:
         """Text from character `cursor`, the next cursor (-1 at the end) and the total. Raises KeyError for an
         unknown handle."""
-        ...
 
     def keep(self, text: str) -> str:
         """Set `text` aside and return its handle."""
-        ...
 
 
 class ToolboxView(Protocol):
@@ -165,7 +155,6 @@ class ToolboxView(Protocol):
     def tools(self) -> "tuple[Tool, ...]": ...
     def search(self, query: str) -> "tuple[Tool, ...]":
         """Deferred tools by `select:a,b` or by words; they are sent from the next step on."""
-        ...
 
 
 class PlanRefused(CockpitError):
@@ -188,29 +177,23 @@ class Plans(Protocol):
     @property
     def now(self) -> PlanChanged:
         """The state of plan mode."""
-        ...
 
     def past(self) -> tuple[PlanChanged, ...]:
         """The plans of this session that were decided, oldest first."""
-        ...
 
     def enter(self, reason: str) -> None:
         """Begin plan mode, which only tightens permissions. Raises `PlanRefused` if nobody could end it."""
-        ...
 
     async def propose(self, plan: PlanChanged, call: str) -> PlanApproved:
         """Ask the user to approve `plan`, for the tool call `call`. Raises `PlanRefused`, which says what to
         do instead."""
-        ...
 
     def reminder(self) -> str:
         """The reminder about plan mode for the model at this step; empty for none."""
-        ...
 
     def unverified(self) -> tuple[str, ...]:
         """The checks of the approved plan that have not been run; returned once, when its work appears to be
         done."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +230,6 @@ class SessionView(Protocol):
     def emit(self, event: Event) -> None: ...
     def export(self, variables: Mapping[str, str]) -> None:
         """Set variables in the environment of programs that tools start in this session from now on."""
-        ...
 
     async def ask_user(self, question: str, options: tuple[str, ...] = ()) -> str:
         """The user's answer.
@@ -255,7 +237,6 @@ class SessionView(Protocol):
         During a tool call only one of `options` is an answer, if there are any: what the user types meanwhile
         is a prompt. Raises `UserUnavailable` if nobody can be asked.
         """
-        ...
 
     async def ask_form(
         self, question: str, fields: tuple[FormField, ...] = (), *, source: str = "", url: str = ""
@@ -264,7 +245,6 @@ class SessionView(Protocol):
 
         Raises `UserUnavailable` if nobody can be asked.
         """
-        ...
 
     async def call_tool(self, name: str, arguments: Mapping[str, Json]) -> ToolResult:
         """Run a tool through all stages of a model's call: guards, verdict, approval, audit, redaction.
@@ -273,15 +253,12 @@ class SessionView(Protocol):
         allowed has the outcome `denied`, one that failed `error`. Raises `CockpitError` if calls are nested
         more than four deep.
         """
-        ...
 
     def skills(self) -> tuple[Skill, ...]:
         """The skills in force, whoever registered them, ordered by name."""
-        ...
 
     async def ask(self, query: Query) -> Reply:
         """The reply that a frontend would get."""
-        ...
 
 
 class UserUnavailable(CockpitError):
@@ -295,7 +272,6 @@ class Models(Protocol):
         self, tier: Literal["fast", "default", "medium", "strong"], request: ModelRequest
     ) -> Completed:
         """A whole answer. Raises `ModelFailed`, and `LimitReached` when the budget is spent."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,11 +44,9 @@ class Register(Protocol):
 
     def __call__(self, value: object) -> None:
         """Register one value of the hook's kind. Raises TypeError for another kind."""
-        ...
 
     def changed(self) -> None:
         """Ask to be called again: this plugin now registers something different."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
