@@ -1,4 +1,4 @@
-"""From a tool's argument type, a frozen dataclass, to its JSON Schema and back to a value.
+"""Derives the JSON Schema of a tool's argument type, a frozen dataclass, and parses arguments into it.
 
     @dataclass(frozen=True, slots=True)
     class Read:
@@ -66,7 +66,7 @@ def _without_none(hint: Any) -> Any:
 def parse(cls: type[T], arguments: Arguments) -> T:
     """`arguments` as a `cls`. Raises `ArgumentsInvalid`, which names every problem at once.
 
-    A number or boolean that came as a string is accepted: small models write them so.
+    A number or boolean in a string is accepted, because small models send them.
     """
     problems: list[str] = []
     value = _read(cls, arguments, "", problems)

@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from cockpit.errors import CockpitError
-from cockpit.plugin.agents import AgentHandle as AgentHandle
 from cockpit.plugin.agents import Agents as Agents
 from cockpit.plugin.agents import Report as Report
-from cockpit.plugin.agents import Skill as Skill
+from cockpit.plugin.agents import Skill
 from cockpit.plugin.calls import DEFAULT_CAP, Alias, Arguments, Cap, Capability, Done, Preview, ToolFailed
 from cockpit.plugin.models import Completed, ModelRequest
 from cockpit.plugin.navigation import Navigator as Navigator
@@ -25,9 +24,8 @@ from cockpit.plugin.workspace import JobView as JobView
 from cockpit.plugin.workspace import PathRefused as PathRefused
 from cockpit.plugin.workspace import Processes as Processes
 from cockpit.plugin.workspace import ProcessResult as ProcessResult
-from cockpit.plugin.workspace import SandboxMissing as SandboxMissing
 from cockpit.plugin.workspace import Workspace as Workspace
-from cockpit.plugin.workspace import Worktrees as Worktrees
+from cockpit.plugin.workspace import Worktrees
 from cockpit.protocol.events import Event, FormField, PlanChanged
 from cockpit.protocol.messages import Json, Kind, Mode, ToolCall, ToolResult
 from cockpit.protocol.queries import Query, Reply

@@ -9,10 +9,11 @@ import re
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
+from cockpit.builtin.tools.text_reads import is_readable
 from cockpit.errors import CockpitError
 from cockpit.plugin import hookimpl
 from cockpit.plugin.arguments import parse, schema, typed
-from cockpit.plugin.context import Context, PathRefused
+from cockpit.plugin.context import Context
 from cockpit.plugin.tools import Alias, Arguments, Cap, Done, Part, Preview, Tool, ToolFailed
 from cockpit.plugin.values import Register, Scope
 from cockpit.plugin.workspace import Launch, ProcessResult
@@ -96,9 +97,8 @@ async def _run_git(context: Context, *arguments: str) -> str:
                 argv, seconds=GIT_SECONDS, environment=GIT_ENVIRONMENT, on_output=pieces.append
             )
         except CockpitError as error:
-            raise ToolFailed(
-                "git could not be started; install it or work without version control"
-            ) from error
+            message = "git could not be started; install it or work without version control"
+            raise ToolFailed(message) from error
 
     ended = await run(safe_git_argv(root, *arguments, off=await filter_options(run, root, arguments[0])))
     return _check_output(ended, "".join(pieces))
@@ -126,17 +126,14 @@ def _describe_failure(output: str, code: int) -> str:
 
 
 async def run_query(arguments: GitArguments, context: Context) -> Done:
-    match arguments.what:
-        case "status":
-            return await _query_status(arguments, context)
-        case "diff":
-            return await _query_diff(arguments, context)
-        case "log":
-            return await _query_log(arguments, context)
-        case "show":
-            return await _query_show(arguments, context)
-        case "blame":
-            return await _query_blame(arguments, context)
+    queries = {
+        "status": _query_status,
+        "diff": _query_diff,
+        "log": _query_log,
+        "show": _query_show,
+        "blame": _query_blame,
+    }
+    return await queries[arguments.what](arguments, context)
 
 
 async def preview_query(arguments: Arguments, context: Context) -> Preview:
@@ -157,13 +154,7 @@ def _readable_pathspecs(path: str) -> tuple[str, ...]:
 
 
 async def _query_status(arguments: GitArguments, context: Context) -> Done:
-    options = (
-        "--porcelain=v2",
-        "--branch",
-        "-z",
-        "--untracked-files=all",
-        "--ignore-submodules=all",
-    )
+    options = ("--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--ignore-submodules=all")
     only = _pathspecs(arguments.path) if arguments.path else ("--",)
     return Done(format_status(await _run_git(context, "status", *options, *only)))
 
@@ -280,17 +271,9 @@ def _hide_section(section: str, context: Context) -> str:
         return section
     head = DIFF_HEAD.match(section)
     names = {*DIFF_PATHS.findall(section.partition("\n@@")[0]), *(head.groups() if head else ())}
-    if all(_is_readable(name, context) for name in names if name):
+    if all(is_readable(name, context) for name in names if name):
         return section
     return section.partition("\n")[0] + "\n(this file may not be read)\n"
-
-
-def _is_readable(name: str, context: Context) -> bool:
-    try:
-        context.workspace.resolve(name, "read")
-    except PathRefused:
-        return False
-    return True
 
 
 def build_change_argv(arguments: GitChangeArguments) -> tuple[str, ...]:
@@ -377,15 +360,8 @@ def _title(arguments: Arguments) -> str:
 
 @hookimpl
 def register_tools(register: Register, scope: Scope) -> None:
-    query_names = (
-        ("commit", "ref"),
-        ("revision", "ref"),
-        ("cached", "staged"),
-        ("max_count", "limit"),
-        ("start_line", "start"),
-        ("end_line", "end"),
-        ("file", "path"),
-    )
+    query_names = (("commit", "ref"), ("revision", "ref"), ("cached", "staged"), ("max_count", "limit"))
+    query_names += (("start_line", "start"), ("end_line", "end"), ("file", "path"))
     change_names = (("files", "paths"), ("branch", "name"))
     register(
         Tool(

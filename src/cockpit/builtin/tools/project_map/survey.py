@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from cockpit.builtin.tools.project_map.manifests import ManifestFacts, is_manifest, read_manifest
-from cockpit.plugin.context import FileEntry, Files, PathRefused
+from cockpit.builtin.tools.text_reads import read_text
+from cockpit.plugin.context import FileEntry, Files
 
 LANGUAGE_BY_ENDING = {
     ending: language
@@ -112,10 +113,7 @@ FOLDER_PURPOSES = {
 
 @dataclass
 class ProjectSurvey:
-    """The counts.
-
-    `whole` is False when a limit was reached; with `estimated` some lines are computed from sizes.
-    """
+    """The counts. `whole`: no limit was reached. `estimated`: some line counts are computed from sizes."""
 
     files: int = 0
     bytes: int = 0
@@ -144,8 +142,10 @@ async def survey_project(
         if entry.kind == "file":
             await _count_file(survey, entry, files, time.monotonic() < deadline - seconds / 3)
             _count_folders(survey, heads, entry.path.removeprefix(prefix), depth)
-            if is_manifest(entry.path.rsplit("/", 1)[-1]) and len(survey.manifests) < MAX_MANIFESTS:
-                await _add_manifest(survey, entry, files)
+            name = entry.path.rsplit("/", 1)[-1]
+            if is_manifest(name) and len(survey.manifests) < MAX_MANIFESTS:
+                facts = read_manifest(name, await read_text(entry.path, files))
+                survey.manifests += [(entry.path, facts)] if facts is not None else []
     survey.largest = sorted(survey.largest, reverse=True)[:8]
     survey.manifests.sort(key=lambda manifest: (manifest[0].count("/"), manifest[0]))
     survey.readme = await _first_description(files, [prefix + name for name in README_NAMES])
@@ -164,7 +164,7 @@ async def _count_file(survey: ProjectSurvey, entry: FileEntry, files: Files, may
     if len(survey.largest) > 2_000:
         survey.largest = sorted(survey.largest, reverse=True)[:50]
     if may_read and survey.files <= MAX_FILES_READ and entry.size <= MAX_FILE_BYTES:
-        text = await _read_text(entry.path, files)
+        text = await read_text(entry.path, files)
         survey.lines[language] += text.count("\n") + (not text.endswith("\n") and bool(text))
     else:
         survey.estimated = True
@@ -182,12 +182,6 @@ def _count_folders(survey: ProjectSurvey, heads: dict[str, list[str]], path: str
         heads.setdefault("/".join(parts), []).append(name)
 
 
-async def _add_manifest(survey: ProjectSurvey, entry: FileEntry, files: Files) -> None:
-    facts = read_manifest(entry.path.rsplit("/", 1)[-1], await _read_text(entry.path, files))
-    if facts is not None:
-        survey.manifests.append((entry.path, facts))
-
-
 async def _find_purposes(
     survey: ProjectSurvey, prefix: str, heads: dict[str, list[str]], files: Files
 ) -> None:
@@ -201,16 +195,9 @@ async def _find_purposes(
 
 async def _first_description(files: Files, paths: list[str]) -> str:
     for path in paths:
-        if description := first_sentence(path, await _read_text(path, files)):
+        if description := first_sentence(path, await read_text(path, files)):
             return description
     return ""
-
-
-async def _read_text(path: str, files: Files) -> str:
-    try:
-        return (await files.read(path)).decode("utf-8", "replace")
-    except (OSError, PathRefused):
-        return ""
 
 
 def first_sentence(path: str, text: str) -> str:

@@ -11,10 +11,7 @@ MAX_LINE_WIDTH = 200
 
 @dataclass(frozen=True, slots=True)
 class FailedCase:
-    """A test that failed; with `is_error` it broke outside its assertions.
-
-    `path` is as the runner wrote it and may be empty; `line` counts from 1, and is 0 if unknown.
-    """
+    """A failed test. `is_error`: it broke outside its assertions. `path` is "" and `line` 0 if unknown."""
 
     name: str
     path: str = ""

@@ -116,7 +116,7 @@ def read_ripgrep(output: str, request: SearchRequest) -> Iterator[FileHits]:
             continue
         message = json.loads(line)
         kind, data = message["type"], message["data"]
-        path = _decode_path(data["path"]) if "path" in data else ""
+        path = os.fsdecode(_decode_bytes(data["path"])) if "path" in data else ""
         match kind:
             case "match" | "context":
                 rows.setdefault(path, []).append(_parse_line(data, kind == "match"))
@@ -150,10 +150,6 @@ def _decode_bytes(data: dict[str, str]) -> bytes:
     return base64.b64decode(data["bytes"]) if "bytes" in data else data["text"].encode()
 
 
-def _decode_path(data: dict[str, str]) -> str:
-    return os.fsdecode(_decode_bytes(data)) if "bytes" in data else data["text"]
-
-
 async def run_python(request: SearchRequest, processes: Processes) -> tuple[list[FileHits], bool]:
     """The hits, and whether the search finished in time."""
     message = {
@@ -177,9 +173,8 @@ async def run_python(request: SearchRequest, processes: Processes) -> tuple[list
     lines = [line for line in output.splitlines() if line.startswith("{") and line.endswith("}")]
     if ended.code and not ended.timed_out and not lines:
         raise ToolFailed(f"the search ended with code {ended.code}: {output.strip()[-300:]}")
-    return [_parse_hits(json.loads(line)) for line in lines], not ended.timed_out
-
-
-def _parse_hits(data: dict[str, Any]) -> FileHits:
-    rows = tuple(HitLine(line, text, column) for line, text, column in data["rows"])
-    return FileHits(data["path"], data["count"], rows)
+    hits = [
+        FileHits(data["path"], data["count"], tuple(HitLine(*row) for row in data["rows"]))
+        for data in map(json.loads, lines)
+    ]
+    return hits, not ended.timed_out
