@@ -360,8 +360,10 @@ def _title(arguments: Arguments) -> str:
 
 @hookimpl
 def register_tools(register: Register, scope: Scope) -> None:
-    query_names = (("commit", "ref"), ("revision", "ref"), ("cached", "staged"), ("max_count", "limit"))
-    query_names += (("start_line", "start"), ("end_line", "end"), ("file", "path"))
+    query_names = (
+        *(("commit", "ref"), ("revision", "ref"), ("cached", "staged"), ("max_count", "limit")),
+        *(("start_line", "start"), ("end_line", "end"), ("file", "path")),
+    )
     change_names = (("files", "paths"), ("branch", "name"))
     register(
         Tool(

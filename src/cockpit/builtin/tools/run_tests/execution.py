@@ -127,6 +127,7 @@ def build_command(
     folder = root if project.folder == "." else f"{root}/{project.folder}"
     python = find_interpreter(project.names, folder)
     argv: tuple[str, ...]
+    options: tuple[str, ...]
     match runner:
         case "pytest":
             options = ("-q", "--color=no", "-o", "junit_family=xunit2", f"--junitxml={report}")

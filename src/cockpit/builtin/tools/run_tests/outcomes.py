@@ -72,32 +72,19 @@ def format_outcome(outcomes: RunOutcome, runner: str, handle: str = "") -> str:
 def outcome_as_json(outcomes: RunOutcome, runner: str, argv: tuple[str, ...], handle: str) -> Json:
     """The run as the data of a tool result."""
     failures: list[Json] = [
-        {"name": f.name, "path": f.path, "line": f.line, "message": f.message, "error": f.is_error}
-        for f in outcomes.failures
+        {"name": case.name, "path": case.path, "line": case.line, "message": case.message}
+        | {"error": case.is_error}
+        for case in outcomes.failures
     ]
-    return {
-        "runner": runner,
-        "argv": list(argv),
-        "passed": outcomes.passed,
-        "failed": outcomes.failed,
-        "skipped": outcomes.skipped,
-        "errors": outcomes.errors,
-        "seconds": round(outcomes.seconds, 3),
-        "failures": failures,
-        "note": outcomes.note,
-        "log": handle,
-    }
+    data = {"runner": runner, "argv": list(argv), "seconds": round(outcomes.seconds, 3)}
+    counts = {key: getattr(outcomes, key) for key in ("passed", "failed", "skipped", "errors", "note")}
+    return data | counts | {"failures": failures, "log": handle}
 
 
 def make_paths_relative(outcomes: RunOutcome, folder: str, prefix: str) -> RunOutcome:
-    """`outcomes` with paths relative to the root.
-
-    `folder` is the absolute folder the runner ran in, `prefix` the same relative to the root.
-    """
-    return replace(
-        outcomes,
-        failures=tuple(replace(f, path=_relative_path(f.path, folder, prefix)) for f in outcomes.failures),
-    )
+    """`outcomes` with paths relative to the root. `prefix` is the path of `folder`, where the runner ran."""
+    failures = (replace(case, path=_relative_path(case.path, folder, prefix)) for case in outcomes.failures)
+    return replace(outcomes, failures=tuple(failures))
 
 
 def _relative_path(path: str, folder: str, prefix: str) -> str:
