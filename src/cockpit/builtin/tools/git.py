@@ -109,20 +109,16 @@ def _check_output(ended: ProcessResult, streamed: str) -> str:
     if ended.timed_out:
         raise ToolFailed(f"git was stopped after {GIT_SECONDS:.0f} s; name a `path` to ask for less")
     output = streamed or ended.output
-    if ended.code != 0:
-        raise ToolFailed(_describe_failure(output, ended.code))
-    return output
-
-
-def _describe_failure(output: str, code: int) -> str:
-    message = "\n".join(output.strip().splitlines()[:MAX_FAILURE_LINES]) or f"git ended with code {code}"
+    if ended.code == 0:
+        return output
+    message = "\n".join(output.strip().splitlines()[:MAX_FAILURE_LINES])
     if "not a git repository" in message:
-        return "this folder is not a git repository; `git init` creates one"
+        message = "this folder is not a git repository; `git init` creates one"
     if "dubious ownership" in message:
-        return f"{message}\nthe folder belongs to another user: git refuses it until its owner is trusted"
+        message += "\nthe folder belongs to another user: git refuses it until its owner is trusted"
     if "does not have any commits yet" in message or "ambiguous argument 'HEAD'" in message:
-        return "there is no commit yet"
-    return message
+        message = "there is no commit yet"
+    raise ToolFailed(message or f"git ended with code {ended.code}")
 
 
 async def run_query(arguments: GitArguments, context: Context) -> Done:
@@ -263,17 +259,14 @@ def _format_blame_line(line: str) -> str:
 
 def hide_unreadable(output: str, context: Context) -> str:
     """`output` of `git diff` or `git show` with the lines of unreadable files replaced by a note."""
-    return "".join(_hide_section(section, context) for section in DIFF_SECTION.split(output))
-
-
-def _hide_section(section: str, context: Context) -> str:
-    if not section.startswith("diff --"):
-        return section
-    head = DIFF_HEAD.match(section)
-    names = {*DIFF_PATHS.findall(section.partition("\n@@")[0]), *(head.groups() if head else ())}
-    if all(is_readable(name, context) for name in names if name):
-        return section
-    return section.partition("\n")[0] + "\n(this file may not be read)\n"
+    sections = DIFF_SECTION.split(output)
+    for at, section in enumerate(sections):
+        if section.startswith("diff --"):
+            head = DIFF_HEAD.match(section)
+            names = {*DIFF_PATHS.findall(section.partition("\n@@")[0]), *(head.groups() if head else ())}
+            if not all(is_readable(name, context) for name in names if name):
+                sections[at] = section.partition("\n")[0] + "\n(this file may not be read)\n"
+    return "".join(sections)
 
 
 def build_change_argv(arguments: GitChangeArguments) -> tuple[str, ...]:
@@ -339,12 +332,12 @@ async def run_change(arguments: GitChangeArguments, context: Context) -> Done:
 
 def _describe_change(arguments: GitChangeArguments) -> str:
     """The result of a command that printed nothing."""
-    what = ", ".join(arguments.paths) or "all changes"
+    paths = ", ".join(arguments.paths) or "all changes"
     match arguments.what:
         case "add":
-            return f"staged {what}"
+            return f"staged {paths}"
         case "restore":
-            return f"unstaged {what}" if arguments.staged else f"restored {what}"
+            return f"unstaged {paths}" if arguments.staged else f"restored {paths}"
         case "branch":
             return f"created branch {arguments.name}"
         case "switch":

@@ -38,9 +38,8 @@ async def find_files(arguments: GlobArguments, context: Context) -> Done:
     except FileNotFoundError as error:
         raise ToolFailed(f"{path} does not exist; use `list` to see what does") from error
     if not paths:
-        return Done(
-            f"no file matches {arguments.pattern} in {path} (ignored files are not searched)", data=[]
-        )
+        text = f"no file matches {arguments.pattern} in {path} (ignored files are not searched)"
+        return Done(text, data=[])
     shown = [path.encode("utf-8", "replace").decode() for path in paths[:MAX_FILES]]
     more = len(paths) - MAX_FILES
     note = [f"[{more} more files; narrow the pattern or the path]"] if more > 0 else []

@@ -10,66 +10,21 @@ from cockpit.builtin.tools.project_map.manifests import ManifestFacts, is_manife
 from cockpit.builtin.tools.text_reads import read_text
 from cockpit.plugin.context import FileEntry, Files
 
-LANGUAGE_BY_ENDING = {
-    ending: language
-    for language, endings in {
-        "Python": "py pyi pyx",
-        "JavaScript": "js mjs cjs jsx",
-        "TypeScript": "ts mts cts tsx",
-        "Go": "go",
-        "Rust": "rs",
-        "Java": "java",
-        "Kotlin": "kt kts",
-        "Scala": "scala sc",
-        "C": "c h",
-        "C++": "cc cpp cxx hpp hh hxx",
-        "C#": "cs",
-        "F#": "fs fsx",
-        "Swift": "swift",
-        "Objective-C": "m mm",
-        "Ruby": "rb rake",
-        "PHP": "php",
-        "Perl": "pl pm",
-        "Lua": "lua",
-        "R": "r rmd",
-        "Julia": "jl",
-        "Elixir": "ex exs",
-        "Erlang": "erl hrl",
-        "Haskell": "hs",
-        "OCaml": "ml mli",
-        "Clojure": "clj cljs cljc edn",
-        "Dart": "dart",
-        "Zig": "zig",
-        "Nim": "nim",
-        "Shell": "sh bash zsh fish",
-        "PowerShell": "ps1 psm1",
-        "SQL": "sql",
-        "HTML": "html htm",
-        "CSS": "css scss sass less",
-        "Vue": "vue",
-        "Svelte": "svelte",
-        "Markdown": "md mdx",
-        "reStructuredText": "rst",
-        "TOML": "toml",
-        "YAML": "yaml yml",
-        "JSON": "json jsonc",
-        "XML": "xml",
-        "Protobuf": "proto",
-        "Terraform": "tf",
-        "Jupyter": "ipynb",
-        "CMake": "cmake",
-    }.items()
-    for ending in endings.split()
-}
-LANGUAGE_BY_NAME = {
-    "Makefile": "Make",
-    "makefile": "Make",
-    "GNUmakefile": "Make",
-    "Dockerfile": "Docker",
-    "CMakeLists.txt": "CMake",
-    "Rakefile": "Ruby",
-    "Gemfile": "Ruby",
-    "Jenkinsfile": "Groovy",
+LANGUAGES = """
+Python .py .pyi .pyx; JavaScript .js .mjs .cjs .jsx; TypeScript .ts .mts .cts .tsx; Go .go; Rust .rs
+Java .java; Kotlin .kt .kts; Scala .scala .sc; C .c .h; C++ .cc .cpp .cxx .hpp .hh .hxx; C# .cs; F# .fs .fsx
+Swift .swift; Objective-C .m .mm; Ruby .rb .rake Rakefile Gemfile; PHP .php; Perl .pl .pm; Lua .lua; R .r .rmd
+Julia .jl; Elixir .ex .exs; Erlang .erl .hrl; Haskell .hs; OCaml .ml .mli; Clojure .clj .cljs .cljc .edn
+Dart .dart; Zig .zig; Nim .nim; Shell .sh .bash .zsh .fish; PowerShell .ps1 .psm1; SQL .sql; HTML .html .htm
+CSS .css .scss .sass .less; Vue .vue; Svelte .svelte; Markdown .md .mdx; reStructuredText .rst; TOML .toml
+YAML .yaml .yml; JSON .json .jsonc; XML .xml; Protobuf .proto; Terraform .tf; Jupyter .ipynb
+CMake .cmake CMakeLists.txt; Make Makefile makefile GNUmakefile; Docker Dockerfile; Groovy Jenkinsfile
+"""
+# By suffix (`.py`) or by file name.
+LANGUAGE_BY_FILE = {
+    file: language
+    for language, *files in map(str.split, re.split("[;\n]+", LANGUAGES.strip()))
+    for file in files
 }
 # Documentation and configuration, listed after the code.
 NON_CODE_LANGUAGES = frozenset(
@@ -80,7 +35,7 @@ NON_CODE_LANGUAGES = frozenset(
 def detect_language(path: str) -> str:
     """The language of a file by its name, or an empty string."""
     file = PurePosixPath(path)
-    return LANGUAGE_BY_NAME.get(file.name) or LANGUAGE_BY_ENDING.get(file.suffix[1:].lower(), "")
+    return LANGUAGE_BY_FILE.get(file.name) or LANGUAGE_BY_FILE.get(file.suffix.lower(), "")
 
 
 MAX_FILES = 50_000
@@ -91,23 +46,20 @@ BYTES_PER_LINE = 35
 MAX_MANIFESTS = 16
 README_NAMES = ("README.md", "README.rst", "README.txt", "README", "readme.md")
 FOLDER_PURPOSES = {
-    "tests": "tests",
-    "test": "tests",
-    "spec": "tests",
-    "docs": "documentation",
-    "doc": "documentation",
-    "examples": "examples",
-    "scripts": "scripts",
-    "bin": "programs",
-    "cmd": "programs",
-    "assets": "assets",
-    "static": "static files",
-    "public": "static files",
-    "migrations": "database migrations",
-    "bench": "benchmarks",
-    "benches": "benchmarks",
-    "vendor": "other people's code",
-    "third_party": "other people's code",
+    folder: purpose
+    for purpose, folders in {
+        "tests": "tests test spec",
+        "documentation": "docs doc",
+        "examples": "examples",
+        "scripts": "scripts",
+        "programs": "bin cmd",
+        "assets": "assets",
+        "static files": "static public",
+        "database migrations": "migrations",
+        "benchmarks": "bench benches",
+        "other people's code": "vendor third_party",
+    }.items()
+    for folder in folders.split()
 }
 
 

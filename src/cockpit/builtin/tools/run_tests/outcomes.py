@@ -72,13 +72,14 @@ def format_outcome(outcomes: RunOutcome, runner: str, handle: str = "") -> str:
 def outcome_as_json(outcomes: RunOutcome, runner: str, argv: tuple[str, ...], handle: str) -> Json:
     """The run as the data of a tool result."""
     failures: list[Json] = [
-        {"name": case.name, "path": case.path, "line": case.line, "message": case.message}
-        | {"error": case.is_error}
-        for case in outcomes.failures
+        {"name": f.name, "path": f.path, "line": f.line, "message": f.message, "error": f.is_error}
+        for f in outcomes.failures
     ]
-    data = {"runner": runner, "argv": list(argv), "seconds": round(outcomes.seconds, 3)}
-    counts = {key: getattr(outcomes, key) for key in ("passed", "failed", "skipped", "errors", "note")}
-    return data | counts | {"failures": failures, "log": handle}
+    counts: dict[str, Json] = {
+        key: getattr(outcomes, key) for key in ("passed", "failed", "skipped", "errors", "note")
+    }
+    data: dict[str, Json] = {"runner": runner, "argv": list(argv), "failures": failures, "log": handle}
+    return data | counts | {"seconds": round(outcomes.seconds, 3)}
 
 
 def make_paths_relative(outcomes: RunOutcome, folder: str, prefix: str) -> RunOutcome:

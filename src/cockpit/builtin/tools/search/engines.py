@@ -62,19 +62,9 @@ async def run_ripgrep(request: SearchRequest, processes: Processes) -> list[File
     program = shutil.which("rg", path=absolute_search_path(os.environ.get("PATH", os.defpath)))
     if program is None or request.pattern.ripgrep is None:
         raise RipgrepUnavailable
-    base = (
-        program,
-        "--no-config",
-        "--json",
-        "--no-messages",
-        "--no-ignore",
-        "--no-mmap",
-        "--crlf",
-        "--ignore-case" if request.ignore_case else "--case-sensitive",
-        f"--context={request.context}",
-        f"--regexp={request.pattern.ripgrep}",
-        "--",
-    )
+    case = "--ignore-case" if request.ignore_case else "--case-sensitive"
+    fixed = ("--no-config", "--json", "--no-messages", "--no-ignore", "--no-mmap", "--crlf", case)
+    base = (program, *fixed, f"--context={request.context}", f"--regexp={request.pattern.ripgrep}", "--")
     hits_by_path: dict[str, FileHits] = {}
     for chunk in split_files(request.files):
         pieces: list[str] = []
@@ -83,9 +73,8 @@ async def run_ripgrep(request: SearchRequest, processes: Processes) -> list[File
         )
         output = "".join(pieces)
         if ended.timed_out:
-            raise ToolFailed(
-                f"search took longer than {SEARCH_SECONDS:.0f} s; name a smaller `path` or a `glob`"
-            )
+            message = f"search took longer than {SEARCH_SECONDS:.0f} s; name a smaller `path` or a `glob`"
+            raise ToolFailed(message)
         if ended.code > 1 and not output.lstrip().startswith("{"):
             raise RipgrepUnavailable
         hits_by_path |= {hits.path: hits for hits in read_ripgrep(output, request)}

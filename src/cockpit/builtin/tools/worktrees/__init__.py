@@ -38,11 +38,7 @@ def register_deciders(register: Register, scope: Scope) -> None:
 
 
 async def judge_worktree_call(judged: Judged) -> Verdict | None:
-    """Judge a call of a worktree tool.
-
-    A dry run is free. Merging into the user's branch and discarding work are the user's decision, in every
-    mode.
-    """
+    """Judge a call of a worktree tool. Only the user may allow a merge or the loss of work, in every mode."""
     arguments, capabilities = judged.call.arguments, judged.tool.capabilities
     match judged.tool.name:
         case "merge_worktree" | "prune_worktrees" if arguments.get("dry_run") is True:
@@ -70,10 +66,9 @@ async def _run_worktree(invoked: Invoked, context: Context) -> CommandAnswer:
     match invoked.text.split():
         case [] | ["list"]:
             return _show_text(await _list_worktrees(context))
-        case ["enter", name]:
-            return _show_text(describe_entry(await context.session.worktrees.enter(name)))
-        case ["enter", name, ref]:
-            return _show_text(describe_entry(await context.session.worktrees.enter(name, ref=ref)))
+        case ["enter", name, *rest] if len(rest) < 2:
+            entry = await context.session.worktrees.enter(name, ref="".join(rest))
+            return _show_text(describe_entry(entry))
         case ["leave"]:
             return await _call_tool(context, "leave_worktree", {})
         case ["leave", "keep" | "merge" | "remove" as action]:

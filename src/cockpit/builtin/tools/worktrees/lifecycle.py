@@ -6,7 +6,7 @@ nowhere else is never discarded without an explicit argument.
 
 import asyncio
 import posixpath
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -20,17 +20,12 @@ from cockpit.workspace.worktrees.git_client import open_repository
 from cockpit.workspace.worktrees.inventory import MAX_AGE_HOURS, find_worktree, prune_worktrees, read_row
 from cockpit.workspace.worktrees.lifecycle import commit_work, discard_worktree
 
-MERGE_TOOL = "merge_worktree"
-
-
 # Entering
 
 
 @dataclass(frozen=True, slots=True)
 class EnterWorktree:
-    name: Annotated[
-        str, "what it is for, in a word or two; an existing worktree of that name is entered again"
-    ]
+    name: Annotated[str, "its purpose in a word or two; an existing worktree of that name is entered again"]
     ref: Annotated[str, "from this commit or branch; empty: what is checked out now"] = ""
     create: Annotated[bool, "false: only enter an existing worktree"] = True
     carry: Annotated[bool, "with what is not committed yet (without a ref)"] = True
@@ -46,22 +41,19 @@ async def enter_worktree(arguments: EnterWorktree, context: Context) -> Done:
 
 def describe_entry(worktree: AgentWorktree) -> str:
     """Describe where the session works now, and how to leave."""
-    lines = [
+    lines = (
         f"You work in the worktree {worktree.name} now: {worktree.root}, on the branch {worktree.branch}.",
         f"Name files relative to it. {worktree.origin} itself is not changed from here.",
         *worktree.notes,
         "leave_worktree (the user: /worktree leave) brings you back: keep, merge or remove.",
-    ]
+    )
     return "\n".join(lines)
 
 
 async def preview_enter(arguments: Arguments, context: Context) -> Preview:
-    """Preview where the session would work and what the worktree starts from."""
     entry = parse(EnterWorktree, arguments)
-    start = entry.ref or ("HEAD, with what is not committed yet" if entry.carry else "HEAD")
-    detail = (
-        f"a folder and a branch of its own under .cockpit/worktrees, from {start}; your tree stays as it is"
-    )
+    start = entry.ref or ("HEAD with uncommitted changes" if entry.carry else "HEAD")
+    detail = f"a separate folder and branch under .cockpit/worktrees, from {start}; your tree is not changed"
     return Preview(f"work in the worktree {entry.name}", (Part("enter", entry.name, detail),))
 
 
@@ -91,9 +83,8 @@ def enter_tool() -> Tool:
         preview=preview_enter,
         title=make_title("enter worktree", "name"),
         deferred=True,
-        aliases=(
-            Alias("EnterWorktree", reshape=normalize_enter),
-            Alias("git_worktree_enter", reshape=normalize_enter),
+        aliases=tuple(
+            Alias(name, reshape=normalize_enter) for name in ("EnterWorktree", "git_worktree_enter")
         ),
         keywords=KEYWORDS,
         seconds=600.0,
@@ -106,9 +97,7 @@ def enter_tool() -> Tool:
 @dataclass(frozen=True, slots=True)
 class LeaveWorktree:
     keep: Annotated[bool, "leave its work on its branch, for later"] = False
-    merge: Annotated[bool, "merge its work into the branch of the session's folder (the user is asked)"] = (
-        False
-    )
+    merge: Annotated[bool, "merge its work into the session's branch (the user is asked)"] = False
     remove: Annotated[bool, "remove the worktree and its branch"] = False
     discard: Annotated[bool, "with remove: even with work that exists nowhere else"] = False
 
@@ -128,7 +117,7 @@ async def leave_worktree(arguments: LeaveWorktree, context: Context) -> Done:
     text = f"You work in the session's folder again: {context.session.root}.\n{outcome}"
     if not arguments.merge or outcome.startswith("Nothing"):
         return Done(text)
-    result = await context.session.call_tool(MERGE_TOOL, {"branch": worktree.branch, "remove": True})
+    result = await context.session.call_tool("merge_worktree", {"branch": worktree.branch, "remove": True})
     return Done(f"{text}\n{result.text}", result.blocks, is_error=result.outcome != "ok")
 
 
@@ -149,10 +138,8 @@ async def _settle_work(arguments: LeaveWorktree, context: Context, worktree: Age
     work += f", {row.uncommitted} files not committed" if row.uncommitted else ""
     unmerged = bool(row.uncommitted) or not row.is_merged
     if unmerged and not (arguments.keep or arguments.merge or (arguments.remove and arguments.discard)):
-        raise ToolFailed(
-            f"{name} has work that exists nowhere else ({work}): say `keep`, `merge`, or "
-            "`remove` with `discard`"
-        )
+        choices = "set `keep`, `merge`, or `remove` with `discard`"
+        raise ToolFailed(f"{name} has work that exists nowhere else ({work}); {choices}")
     if arguments.remove and not arguments.merge:
         await discard_worktree(git.at(tree.origin), tree)
         return f"{name} was removed, with its branch."
@@ -205,20 +192,16 @@ async def preview_prune(arguments: Arguments, context: Context) -> Preview:
     request = parse(PruneWorktrees, arguments)
     if request.dry_run:
         return Preview(title="prune worktrees (dry run)")
-    dry_run = await _prune(request, context, dry_run=True)
+    dry_run = await run_prune(replace(request, dry_run=True), context)
     return Preview("prune worktrees", (Part("prune", "prune worktrees", dry_run.text),))
 
 
-async def run_prune(arguments: PruneWorktrees, context: Context) -> Done:
-    return await _prune(arguments, context, arguments.dry_run)
-
-
-async def _prune(request: PruneWorktrees, context: Context, dry_run: bool) -> Done:
+async def run_prune(request: PruneWorktrees, context: Context) -> Done:
     git, repository = await open_repository(context.workspace.processes, context.workspace.root)
     outcomes = await prune_worktrees(
-        git, repository, request.max_age_hours, dry_run, request.unmerged, request.name
+        git, repository, request.max_age_hours, request.dry_run, request.unmerged, request.name
     )
-    return Done(describe_pruned(outcomes, dry_run), data=[asdict(outcome) for outcome in outcomes])
+    return Done(describe_pruned(outcomes, request.dry_run), data=[asdict(outcome) for outcome in outcomes])
 
 
 def prune_tool() -> Tool:

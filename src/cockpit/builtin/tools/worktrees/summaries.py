@@ -39,9 +39,8 @@ def describe_merge(merge: MergeTrial) -> str:
     if not merge.new:
         return f"{heading}: there is nothing to merge"
     lines = [f"{heading}: {len(merge.files)} files +{merge.added} -{merge.removed}, no conflict"]
-    lines += [
-        f"  {file.change} {file.path} (+{file.added} -{file.removed})" for file in merge.files[:MAX_LISTED]
-    ]
+    files = merge.files[:MAX_LISTED]
+    lines += [f"  {file.change} {file.path} (+{file.added} -{file.removed})" for file in files]
     if len(merge.files) > MAX_LISTED:
         lines.append(f"  and {len(merge.files) - MAX_LISTED} more files")
     lines += [f"commits: {len(merge.subjects)}"] if merge.subjects else []
@@ -55,8 +54,7 @@ def describe_merge(merge: MergeTrial) -> str:
 def describe_pruned(outcomes: Iterable[PruneOutcome], dry_run: bool) -> str:
     removed = "would be removed" if dry_run else "removed"
     lines = [
-        f"{removed if outcome.gone else 'kept'}: {outcome.name or outcome.branch} ({outcome.reason})"
-        for outcome in outcomes
+        f"{removed if row.gone else 'kept'}: {row.name or row.branch} ({row.reason})" for row in outcomes
     ]
     return "\n".join(lines) or "there are no worktrees"
 
@@ -64,7 +62,6 @@ def describe_pruned(outcomes: Iterable[PruneOutcome], dry_run: bool) -> str:
 def make_title(verb: str, *names: str) -> Callable[[Arguments], str]:
     """Make a tool's title of a verb and the arguments called `names`."""
 
-    def title(arguments: Arguments) -> str:
-        return " ".join((verb, *(str(arguments[name]) for name in names if arguments.get(name))))
-
-    return title
+    return lambda arguments: " ".join(
+        (verb, *(str(arguments[name]) for name in names if arguments.get(name)))
+    )
