@@ -17,7 +17,7 @@ USUAL_STEPS = 50
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """What one agent may spend; None leaves it to settings and to the parent's budget, which always applies.
+    """The limits of one agent; None leaves it to settings and to the parent's budget, which always applies.
 
     `steps` model requests, `tokens` in and out together, `seconds` of wall time, `output` characters of its
     report (the rest is set aside under a handle).
@@ -31,7 +31,7 @@ class Quota:
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """Who a subagent is. Every field only narrows what its parent may do.
+    """A kind of subagent. Every field only narrows what its parent may do.
 
     `tools` None means all of the parent's, `()` none; `denied_tools` are removed from them. A name may be
     another agent's (`Bash`), a pattern (`mcp__github__*`), or include the calls it allows: `Bash(git diff
@@ -117,14 +117,14 @@ class AgentHandle(Protocol):
         """Its path: `main/review-2`."""
 
     async def send(self, text: str) -> None:
-        """Send a message, which the agent takes up at its next step. One that has ended continues with it in
-        the background."""
+        """Send a message for the agent's next step. An agent that has ended continues with it in the
+        background."""
 
     async def wait(self, seconds: float | None = None) -> Report:
         """Its report. Raises TimeoutError; the agent goes on."""
 
     async def cancel(self) -> None:
-        """End it: a queued agent at once, a running one after its current call, or by force after 2 s."""
+        """End the agent: at once if it is queued, else after its current call, or by force after 2 s."""
 
     def transcript(self, cursor: int = 0) -> tuple[tuple[Event, ...], int]:
         """Its events from `cursor` on, and the next cursor; includes those from before a restart."""

@@ -74,7 +74,7 @@ class ResourceRow:
 
 
 class Connections(Protocol):
-    """The MCP servers of one root. None that waits for the user's approval is started here."""
+    """The MCP servers of one root. A server that waits for the user's approval is not started."""
 
     def rows(self) -> tuple[ConnectionRow, ...]:
         """Every server, by name."""
@@ -203,7 +203,7 @@ class FormAnswer:
 
 
 class SessionView(Protocol):
-    """The session, as far as a plugin may see and change it."""
+    """The parts of the session that a plugin may see and change."""
 
     @property
     def id(self) -> str: ...
@@ -301,7 +301,7 @@ class Context:
     connections: Connections = NO_CONNECTIONS
 
     def running(self) -> RunningCall:
-        """`call`, for a tool's function, which always has one."""
+        """`call`, which is always set while a tool runs."""
         if self.call is None:
             raise RuntimeError("no tool call is running")
         return self.call
@@ -312,7 +312,7 @@ Run = Callable[[Arguments, Context], Awaitable[Done]]
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool, and everything the core must know before it lets one run.
+    """A tool, and everything the core must know before it may run.
 
     `parameters` is a JSON Schema object. `capabilities` must not be empty: a tool that does not declare what
     it can do is not exposed. `run` gets arguments that fit the schema. `preview` works out what would happen;

@@ -1,4 +1,4 @@
-"""What a model is: takes a request, yields deltas, or fails. Knows no wire format."""
+"""Models: a request in, deltas out. Knows no wire format."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -89,7 +89,7 @@ RETRIED: frozenset[Fault] = frozenset(
 
 
 class ModelFailed(CockpitError):
-    """A request that brought no complete answer.
+    """A request without a complete answer.
 
     `fault` decides what the core does; `retry_after` is the seconds that the server asked to wait, or None.
     """
@@ -102,7 +102,7 @@ class ModelFailed(CockpitError):
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """What is known of a model. Prices are US dollars per million tokens; None is unknown."""
+    """Facts about a model. Prices are US dollars per million tokens; None is unknown."""
 
     window: int | None = None
     max_output: int | None = None

@@ -34,7 +34,7 @@ class PlaceAmbiguous(CockpitError):
 
 
 class NotPossible(CockpitError):
-    """No server can do that here (rename, actions, formatting); the message says what can."""
+    """No server offers this here (rename, actions, formatting); the message names the alternative."""
 
 
 @dataclass(frozen=True, slots=True)

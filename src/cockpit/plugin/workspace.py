@@ -37,12 +37,12 @@ class Launch:
 
 
 class SealBroken(CockpitError):
-    """What would start is not what was approved."""
+    """The process that would start is not the approved one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Isolation:
-    """What really confines a launched process on this machine, as it was probed.
+    """The confinement of launched processes on this machine, as probed.
 
     `level` is `full` (bubblewrap: files, network, processes, system calls), `partial` (Landlock: files and
     TCP only) or `none`. `reason` says why it is not more and how to fix that; "" when full.
@@ -90,7 +90,7 @@ class Worktrees(Protocol):
 
     async def leave(self, settling: Callable[[], Awaitable[None]] | None = None) -> AgentWorktree:
         """Work in the session's folder again. `settling` is awaited first; if it raises, the agent stays. The
-        worktree is left as it is then."""
+        worktree stays as it is."""
 
 
 class PathRefused(CockpitError):
@@ -228,7 +228,7 @@ class Workspace(Protocol):
         """The real path of `path`. Raises `PathRefused` for secret or protected paths."""
 
     def is_inside(self, path: str) -> bool:
-        """Whether the real path of `path` lies in the root."""
+        """Whether the real path of `path` is in the root."""
 
     async def plan(self, edits: tuple[Edit, ...], agent: str = "main", call: str = "") -> ChangeSet:
         """What `edits`, in order, would change. Nothing is written. Raises `ChangeRefused`."""
@@ -242,4 +242,4 @@ class SandboxMissing(CockpitError):
 
 
 class ChangeRefused(CockpitError):
-    """Edits that cannot be made; the message names the file and what to do."""
+    """Edits that are not possible; the message names the file and what to do."""

@@ -21,7 +21,7 @@ async def test_the_answer_of_the_person_is_the_result(tmp_path: Path) -> None:
 
 
 async def test_nobody_there_says_how_to_go_on(tmp_path: Path) -> None:
-    with pytest.raises(ToolFailed, match="nobody is there"):
+    with pytest.raises(ToolFailed, match="no user is there"):
         await call(ASK, context_on(tmp_path), question="Which one?")
 
 
@@ -34,14 +34,14 @@ async def test_a_long_result_is_paged_to_its_end(tmp_path: Path) -> None:
     context = context_on(tmp_path)
     text = "".join(f"line {number}\n" for number in range(5_000))
     handle = context.session.results.keep(text)
-    said, cursor, pages = "", 0, 0
+    text_read, cursor, pages = "", 0, 0
     while cursor >= 0:
         done = await call(READ, context, handle=handle, cursor=cursor)
         head, _, body = done.text.partition("\n")
-        said += body
+        text_read += body
         cursor = int(head.rsplit("=", 1)[1]) if "cursor=" in head else -1
         pages += 1
-    assert said == text
+    assert text_read == text
     assert pages == 3
 
 
@@ -64,7 +64,7 @@ async def test_lines_that_hold_a_text_are_found_with_their_cursor(tmp_path: Path
 
 
 async def test_a_handle_nobody_gave_out_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ToolFailed, match="no result 'r9'"):
+    with pytest.raises(ToolFailed, match="unknown result 'r9'"):
         await call(READ, context_on(tmp_path), handle="r9")
 
 

@@ -111,10 +111,10 @@ def format_transcript(events: Iterable[Event]) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Delegate:
-    task: Annotated[str, "all it must know: it sees nothing of this conversation"]
+    task: Annotated[str, "all it must know: it does not see this conversation"]
     role: str = "general"
-    background: Annotated[bool, "go on meanwhile; you are told when it ends"] = False
-    isolation: Annotated[Literal["none", "worktree"], "worktree: on a branch of its own"] = "none"
+    background: Annotated[bool, "continue meanwhile; you are notified when it ends"] = False
+    isolation: Annotated[Literal["none", "worktree"], "worktree: on a separate branch"] = "none"
     name: str = ""
 
 
@@ -133,7 +133,7 @@ async def delegate(arguments: Delegate, context: Context) -> Done:
     note = f"{handle.id} has this task already; it was not opened twice.\n" if handle.id in known else ""
     if agent.phase in ACTIVE_PHASES:
         text = (
-            f"{note}{handle.id} ({agent.role}) is {agent.phase} in the background. You are told when it "
+            f"{note}{handle.id} ({agent.role}) is {agent.phase} in the background. You are notified when it "
             f"ends; agents(action='wait', id='{handle.id}') waits for it."
         )
         return Done(text, data=data)

@@ -63,13 +63,14 @@ def translate_pattern(pattern: str) -> TranslatedPattern:
     _refuse_line_ends(pattern)
     reader = _PatternTranslator(pattern)
     reader.run()
+    python, ripgrep = ("".join(parts) for parts in zip(*reader.out, strict=True))
     try:
-        re.compile(reader.python)
+        re.compile(python)
     except (re.error, OverflowError, RecursionError) as error:
         raise ToolFailed(
             f"`pattern` is not a valid regular expression: {error}; to search for it as text set literal=true"
         ) from error
-    return TranslatedPattern(reader.python, None if reader.only_python else reader.ripgrep, reader.has_upper)
+    return TranslatedPattern(python, None if reader.only_python else ripgrep, reader.has_upper)
 
 
 def _refuse_line_ends(pattern: str) -> None:
@@ -85,14 +86,6 @@ class _PatternTranslator:
         self.out: list[tuple[str, str]] = []
         self.only_python = False
         self.has_upper = False
-
-    @property
-    def python(self) -> str:
-        return "".join(python for python, _ in self.out)
-
-    @property
-    def ripgrep(self) -> str:
-        return "".join(ripgrep for _, ripgrep in self.out)
 
     def run(self) -> None:
         while self.at < len(self.text):

@@ -1,6 +1,6 @@
 """The two search engines, ripgrep and Python: a `SearchRequest` in, equal `FileHits` out.
 
-Both are given the exact list of files, so that what is ignored is decided in one place.
+Both receive the exact list of files, so that only one place decides which files are ignored.
 """
 
 import base64

@@ -1,4 +1,4 @@
-"""The Python search engine, a program of its own: `python -I -S scan.py`.
+"""The Python search engine, a separate program: `python -I -S scan.py`.
 
 A running `re` match cannot be stopped and holds the interpreter lock, so a pattern that backtracks without
 end must be in a process that can be killed. Reads one JSON request from stdin and writes one JSON object per
