@@ -53,7 +53,7 @@ def repository(folder: Path, message: str = "Raise the tax") -> str:
     return git(folder, "rev-parse", "--short", "HEAD")
 
 
-async def test_decider_nothing_is_committed_to_main(
+async def test_decider_blocks_commits_to_main(
     project: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use(monkeypatch, home, "branch")
@@ -71,7 +71,9 @@ async def test_decider_nothing_is_committed_to_main(
     assert row.calls == {"deciders": 2} and row.spent["deciders"] >= 0 and "deciders" in row.hooks
 
 
-async def test_model_a_program_answers(project: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_model_answers_with_the_output_of_a_program(
+    project: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     echo = [sys.executable, "-c", "import sys; print(len(sys.stdin.read().split('User: ')), 'heard')"]
     use(monkeypatch, home, "pipe", f"command = {json.dumps(echo)}")
     async with driving(project, options=RunOptions(model="pipe:echo")) as driver:
@@ -104,7 +106,7 @@ async def test_skills_are_listed(project: Path, home: Path, monkeypatch: pytest.
     assert names == ["python-packaging", "python-profiling", "python-typing"]
 
 
-async def test_mention_completes_and_puts_the_commit_beside_the_prompt(
+async def test_mention_completes_and_adds_the_commit_to_the_prompt(
     project: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use(monkeypatch, home, "mention_commit")
@@ -120,7 +122,7 @@ async def test_mention_completes_and_puts_the_commit_beside_the_prompt(
     assert "Raise the tax" in text and "+TAX = 7" in text
 
 
-async def test_command_asks_for_a_note_on_what_was_done(
+async def test_command_asks_for_a_note_on_recent_work(
     project: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use(monkeypatch, home, "standup", 'since = "2.days"')
@@ -135,7 +137,7 @@ async def test_command_asks_for_a_note_on_what_was_done(
     assert "- Raise the tax" in plain_text(started.content) and "?? new.py" in plain_text(started.content)
 
 
-async def test_context_tells_the_commands_of_a_trusted_project_only(
+async def test_context_lists_the_commands_of_a_trusted_project_only(
     project: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use(monkeypatch, home, "project_commands")
@@ -154,7 +156,7 @@ async def test_context_tells_the_commands_of_a_trusted_project_only(
     assert next(row for row in rows.rows if row.name == "project_commands").calls["context"] >= 1
 
 
-async def test_guard_sends_the_model_back_while_the_check_is_red(
+async def test_guard_sends_the_model_back_while_the_check_fails(
     project: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use(monkeypatch, home, "done", 'command = "grep -q right answer.txt"')
@@ -167,7 +169,7 @@ async def test_guard_sends_the_model_back_while_the_check_is_red(
     assert [one.outcome for one in checks] == ["error", "ok"]
 
 
-async def test_guard_a_person_may_refuse_the_check(
+async def test_guard_lets_the_user_refuse_the_check(
     project: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use(monkeypatch, home, "done", 'command = "touch checked"')
@@ -197,7 +199,7 @@ async def test_observer_writes_a_row_for_every_turn(
     assert second.endswith("end_turn")
 
 
-async def test_resident_keeps_a_program_for_as_long_as_the_session(
+async def test_resident_runs_a_program_as_long_as_the_session(
     project: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use(monkeypatch, home, "awake")
@@ -217,7 +219,7 @@ async def test_resident_keeps_a_program_for_as_long_as_the_session(
         )
 
 
-async def test_runner_a_program_does_the_task_of_a_role(
+async def test_runner_gives_the_task_of_a_role_to_a_program(
     project: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shouts = [sys.executable, "-c", "import sys; print(sys.argv[-1].splitlines()[-1].upper())"]
@@ -258,7 +260,7 @@ async def test_renderer_shows_a_table_and_the_model_reads_the_text(
     assert "tea\t3.5" in result.text and driver.all(TurnFinished)
 
 
-async def test_theme_its_colours_reach_the_screen(
+async def test_theme_colours_reach_the_screen(
     project: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use(monkeypatch, home, "theme_solarized")

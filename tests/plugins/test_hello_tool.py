@@ -57,7 +57,7 @@ def project(root: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
         del sys.modules[name]
 
 
-async def test_it_is_listed_with_what_it_registers(project: Path) -> None:
+async def test_plugin_is_listed_with_its_values(project: Path) -> None:
     script(project.parent, {"text": "hi"})
     async with driving(project) as driver:
         plugins = await driver.channel.ask(Plugins())
@@ -69,7 +69,7 @@ async def test_it_is_listed_with_what_it_registers(project: Path) -> None:
     assert next(row for row in tools.rows if row.name == "hello").layer == "plugin"
 
 
-def test_all_that_was_installed_is_loaded(root: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_installed_plugins_are_loaded(root: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COCKPIT_PLUGINS")
     rows = json.loads(cockpit("plugins", "--json", cwd=root).out)
     states = {row["name"]: row["state"] for row in rows if row["distribution"] != "cockpit-agent"}
@@ -79,7 +79,7 @@ def test_all_that_was_installed_is_loaded(root: Path, home: Path, monkeypatch: p
     assert len(shown["registers"]) == 3
 
 
-async def test_the_model_calls_it_without_asking_anybody(project: Path) -> None:
+async def test_model_calls_the_tool_without_approval(project: Path) -> None:
     calls = [hello(name="Ada"), hello(name="林", loud=True)]
     script(project.parent, {"calls": calls}, {"text": "greeted"})
     async with driving(project) as driver:
@@ -103,7 +103,7 @@ async def test_wrong_arguments_tell_the_model_what_to_do(project: Path) -> None:
     assert "`name` is missing" in results[1].text and "`colour`" in results[2].text
 
 
-async def test_its_own_settings_table_reaches_it(project: Path, home: Path) -> None:
+async def test_plugin_receives_its_settings_table(project: Path, home: Path) -> None:
     (home / "config").mkdir()
     (home / "config" / "settings.toml").write_text('[plugins.hello]\ngreeting = "Moin"\n', encoding="utf-8")
     script(project.parent, {"calls": [hello(name="Ada")]}, {"text": "greeted"})
@@ -112,7 +112,7 @@ async def test_its_own_settings_table_reaches_it(project: Path, home: Path) -> N
     assert driver.all(ToolCallFinished)[0].result.text == "Moin, Ada!"
 
 
-async def test_it_can_be_switched_off(project: Path, home: Path) -> None:
+async def test_plugin_can_be_disabled(project: Path, home: Path) -> None:
     (home / "config").mkdir()
     (home / "config" / "settings.toml").write_text('[plugins]\ndisabled = ["hello"]\n', encoding="utf-8")
     script(project.parent, {"calls": [hello(name="Ada")]}, {"text": "no"})
@@ -121,6 +121,6 @@ async def test_it_can_be_switched_off(project: Path, home: Path) -> None:
     assert "there is no tool called hello" in driver.all(ToolCallFinished)[0].result.text
 
 
-def test_it_is_short_enough_to_be_read_at_one_sitting() -> None:
+def test_example_is_short() -> None:
     lines = [line for path in (PLUGIN / "src").rglob("*.py") for line in path.read_text("utf-8").splitlines()]
     assert len(lines) <= 150

@@ -44,14 +44,14 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("profile", ["build", "none"])
-async def test_tests_leave_their_report_also_when_held_in(project: Path, profile: Profile) -> None:
+async def test_sandboxed_test_run_writes_its_report(project: Path, profile: Profile) -> None:
     context = context_on(project)
     done = await held(registered(run_tests)["run_tests"], context, profile)
     assert done.text.startswith("pytest: 1 failed, 1 passed in "), done.text
     assert done.isolation == await label(context, profile)
 
 
-async def test_a_change_by_git_works_held_in(project: Path) -> None:
+async def test_sandboxed_git_change_works(project: Path) -> None:
     context = context_on(project)
     tool = registered(git)["git_change"]
     for arguments in ({"what": "add"}, {"what": "commit", "message": "one"}, {"what": "branch", "name": "b"}):
@@ -61,7 +61,7 @@ async def test_a_change_by_git_works_held_in(project: Path) -> None:
     assert log.stdout.endswith(" one\n")
 
 
-async def test_what_was_not_shown_does_not_run(project: Path) -> None:
+async def test_unapproved_command_does_not_run(project: Path) -> None:
     context = context_on(project)
     tool = registered(git)["git_change"]
     assert tool.preview is not None

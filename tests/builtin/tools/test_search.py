@@ -104,14 +104,14 @@ async def test_first_line_names_the_total_when_the_limit_is_reached(tree: Path) 
     assert len(text.splitlines()) == 4
 
 
-async def test_a_long_line_is_cut_around_its_match(tree: Path) -> None:
+async def test_long_line_is_cut_around_its_match(tree: Path) -> None:
     line = (await call(TOOL, context_on(tree), pattern="foo", path="long.js")).text.splitlines()[1]
     assert "…x" in line
     assert "foo" in line
     assert len(line) < 300
 
 
-async def test_a_secret_file_named_as_path_is_refused(tree: Path) -> None:
+async def test_secret_file_as_path_is_refused(tree: Path) -> None:
     with pytest.raises(PathRefused):
         await call(TOOL, context_on(tree), pattern="foo", path=".env")
 
@@ -128,7 +128,7 @@ async def test_endlessly_backtracking_pattern_is_stopped(
     assert "the rest was not searched" in done.text
 
 
-async def test_look_around_and_back_references_work_without_ripgrep_too(tree: Path) -> None:
+async def test_look_around_and_back_references_work(tree: Path) -> None:
     done = await call(TOOL, context_on(tree), pattern=r"(?<=bar )fo(o)\b|(f)\2")
     assert "a/crlf.txt:2: bar foo" in done.text
 

@@ -23,7 +23,7 @@ def places(found: RunOutcome) -> list[str]:
     return [f"{one.place} {one.name}" for one in shown.failures]
 
 
-def test_a_pytest_report() -> None:
+def test_pytest_report_is_parsed() -> None:
     found = reports.parse_junit(recorded("pytest.xml"))
     assert numbers(found) == (2, 4, 2, 1)
     assert places(found) == [
@@ -37,20 +37,20 @@ def test_a_pytest_report() -> None:
     assert found.failures[2].is_error
 
 
-def test_a_pytest_report_of_a_module_that_cannot_be_imported() -> None:
+def test_pytest_report_of_a_failed_import_is_parsed() -> None:
     found = reports.parse_junit(recorded("pytest_collection_error.xml"))
     assert numbers(found) == (0, 0, 0, 1)
     assert places(found) == ["test_broken_import.py:1 test_broken_import"]
     assert "No module named 'nothing_of_that_name'" in found.failures[0].message
 
 
-def test_pytest_text_where_there_is_no_report() -> None:
+def test_pytest_text_is_parsed_without_a_report() -> None:
     found = reports.parse_pytest_text(recorded("pytest.txt"))
     assert numbers(found) == (2, 4, 2, 1)
     assert [one.name for one in found.failures][:2] == ["test_prices_are_rounded", "test_names[中文]"]
 
 
-def test_unittest_text() -> None:
+def test_unittest_text_is_parsed() -> None:
     found = reports.parse_unittest(recorded("unittest.txt"))
     assert numbers(found) == (1, 3, 2, 2)
     assert places(found) == [
@@ -64,7 +64,7 @@ def test_unittest_text() -> None:
 
 
 @pytest.mark.parametrize(("name", "file"), [("jest", "t/cart.test.js"), ("vitest", "t/cart.test.mjs")])
-def test_a_javascript_report(name: str, file: str) -> None:
+def test_javascript_report_is_parsed(name: str, file: str) -> None:
     found = reports.parse_javascript(recorded(f"{name}.json"))
     assert numbers(found) == (1, 2, 2, 1)
     lines = (4, 10) if name == "jest" else (5, 11)
@@ -76,7 +76,7 @@ def test_a_javascript_report(name: str, file: str) -> None:
     assert thrown.message == "TypeError: no such item: 3"
 
 
-def test_cargo_text_of_several_binaries() -> None:
+def test_cargo_text_of_several_binaries_is_parsed() -> None:
     found = reports.parse_cargo(recorded("cargo.txt"))
     assert numbers(found) == (2, 4, 1, 0)
     assert places(found) == [
@@ -88,14 +88,14 @@ def test_cargo_text_of_several_binaries() -> None:
     assert found.failures[2].message.startswith("assertion `left == right` failed: half up")
 
 
-def test_cargo_code_that_does_not_compile() -> None:
+def test_cargo_compile_errors_are_reported() -> None:
     found = reports.parse_cargo(recorded("cargo_compile.txt"))
     assert numbers(found) == (0, 0, 0, 1)
     assert places(found) == ["src/lib.rs:1 compile error"]
     assert "cannot find value `c`" in found.failures[0].message
 
 
-def test_go_events_as_documented() -> None:
+def test_go_events_are_parsed() -> None:
     found = reports.parse_go(recorded("go_test.jsonl"), "example.com/money")
     assert numbers(found) == (1, 1, 1, 1)
     assert places(found) == [
@@ -105,13 +105,13 @@ def test_go_events_as_documented() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "<testsuites><testsuite", "no xml"])
-def test_a_report_that_is_cut_off_is_refused(text: str) -> None:
+def test_truncated_report_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="incomplete"):
         reports.parse_junit(text)
 
 
 @pytest.mark.parametrize("text", ["", 'nonsense\n{}\n{"Action":', "\x00\xff"])
-def test_foreign_text_gives_no_tests_rather_than_an_error(text: str) -> None:
+def test_unrelated_text_gives_no_tests_instead_of_an_error(text: str) -> None:
     for found in (
         reports.parse_unittest(text),
         reports.parse_cargo(text),
@@ -121,7 +121,7 @@ def test_foreign_text_gives_no_tests_rather_than_an_error(text: str) -> None:
         assert found.total == 0
 
 
-def test_the_text_says_counts_first_and_leaves_zeros_out() -> None:
+def test_text_starts_with_the_counts_that_are_not_zero() -> None:
     found = RunOutcome(5, 1, 0, 0, 0.5, (FailedCase("test_x", "a.py", 3, "E1\nE2"),))
     assert outcomes.format_outcome(found, "pytest", "r1").splitlines() == [
         "pytest: 1 failed, 5 passed in 0.50 s",
@@ -132,7 +132,7 @@ def test_the_text_says_counts_first_and_leaves_zeros_out() -> None:
     ]
 
 
-def test_paths_of_a_folder_in_the_project_are_relative_to_the_root() -> None:
+def test_paths_become_relative_to_the_root() -> None:
     found = RunOutcome(failures=(FailedCase("t", "/root/web/a.test.js", 1), FailedCase("u", "b.py", 2)))
     shown = outcomes.make_paths_relative(found, "/root/web", "web")
     assert [one.path for one in shown.failures] == ["web/a.test.js", "web/b.py"]
