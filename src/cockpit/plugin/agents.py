@@ -80,7 +80,7 @@ class Skill:
     path: str = ""
     allowed_tools: tuple[str, ...] | None = None
     for_model: bool = True
-    for_person: bool = True
+    for_user: bool = True
     denied_tools: tuple[str, ...] = ()
     when: str = ""
     hint: str = ""

@@ -45,7 +45,7 @@ class Verdict:
 
     `risk` is 0 to 100. `rules` are the ids that led here. `alternative` is what the model could do instead.
     `sandbox` is the profile in which the call must run, None if no program is started. `may_remember` is
-    False if an answer covers only this call. `person_only` is an ask that neither rule nor mode can answer.
+    False if an answer covers only this call. `user_only` is an ask that neither rule nor mode can answer.
     `parts` are the commands of a command line, each with its own verdict; `destination` is where something
     would be sent.
     """
@@ -58,7 +58,7 @@ class Verdict:
     alternative: str = ""
     sandbox: Profile | None = None
     may_remember: bool = True
-    person_only: bool = False
+    user_only: bool = False
     parts: tuple[CommandPart, ...] = ()
     destination: str = ""
 

@@ -44,22 +44,22 @@ async def judge_worktree_call(judged: Judged) -> Verdict | None:
         case "merge_worktree" | "prune_worktrees" if arguments.get("dry_run") is True:
             return Verdict("allow", capabilities=frozenset({"fs.read"}))
         case "merge_worktree":
-            reason, risk, rule, person_only = "it merges a worktree into your branch", 40, "merge", True
+            reason, risk, rule, user_only = "it merges a worktree into your branch", 40, "merge", True
         case "leave_worktree" if arguments.get("discard") is True:
-            reason, risk, rule, person_only = "it discards the work in a worktree", 60, "discard", True
+            reason, risk, rule, user_only = "it discards the work in a worktree", 60, "discard", True
         case "leave_worktree":
             return Verdict("allow", capabilities=capabilities)
         case "prune_worktrees" if arguments.get("unmerged") is True:
-            reason, risk, rule, person_only = "it discards work that exists nowhere else", 60, "prune", True
+            reason, risk, rule, user_only = "it discards work that exists nowhere else", 60, "prune", True
         case "prune_worktrees":
-            reason, risk, rule, person_only = "it removes worktrees", 30, "prune", False
+            reason, risk, rule, user_only = "it removes worktrees", 30, "prune", False
         case "enter_worktree":
             reason = "it creates a worktree and works there"
             return Verdict("ask", reason, 20, capabilities, ("worktree.enter",))
         case _:
             return None
     rules = (f"worktree.{rule}",)
-    return Verdict("ask", reason, risk, capabilities, rules, may_remember=False, person_only=person_only)
+    return Verdict("ask", reason, risk, capabilities, rules, may_remember=False, user_only=user_only)
 
 
 async def _run_worktree(invoked: Invoked, context: Context) -> CommandAnswer:
