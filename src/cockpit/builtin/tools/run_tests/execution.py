@@ -85,9 +85,7 @@ def detect_runner(project: RunnerProject) -> Runner | None:
     if "go.mod" in project.manifests:
         return "go"
     python = _python_runner(project)
-    if python and ("pyproject.toml" in project.manifests or "package.json" not in project.manifests):
-        return python
-    if "package.json" in project.manifests:
+    if "package.json" in project.manifests and not (python and "pyproject.toml" in project.manifests):
         return _javascript_runner(project) or python
     return python
 
