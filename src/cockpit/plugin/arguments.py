@@ -64,10 +64,8 @@ def _without_none(hint: Any) -> Any:
 
 
 def parse(cls: type[T], arguments: Arguments) -> T:
-    """`arguments` as a `cls`. Raises `ArgumentsInvalid`, which names every problem at once.
-
-    A number or boolean in a string is accepted, because small models send them.
-    """
+    """`arguments` as a `cls`. Raises `ArgumentsInvalid`, which names every problem at once. A number or
+    boolean in a string is accepted, because small models send them."""
     problems: list[str] = []
     value = _read(cls, arguments, "", problems)
     if problems:

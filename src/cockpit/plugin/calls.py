@@ -105,10 +105,8 @@ class Preview:
 
 @dataclass(frozen=True, slots=True)
 class Cap:
-    """How much of a result stays in the conversation; the rest is set aside, not lost.
-
-    `entries` limits lines, `size` bytes of UTF-8. `shape` says which part stays visible.
-    """
+    """How much of a result stays in the conversation; the rest is set aside, not lost. `entries` limits
+    lines, `size` bytes of UTF-8. `shape` says which part stays visible."""
 
     size: int = 50_000
     entries: int = 2_000

@@ -230,19 +230,14 @@ class SessionView(Protocol):
         """Set variables in the environment of programs that tools start in this session from now on."""
 
     async def ask_user(self, question: str, options: tuple[str, ...] = ()) -> str:
-        """The user's answer.
-
-        During a tool call only one of `options` is an answer, if there are any: what the user types meanwhile
-        is a prompt. Raises `UserUnavailable` if nobody can be asked.
-        """
+        """The user's answer. During a tool call only one of `options` is an answer, if there are any: what
+        the user types meanwhile is a prompt. Raises `UserUnavailable` if nobody can be asked."""
 
     async def ask_form(
         self, question: str, fields: tuple[FormField, ...] = (), *, source: str = "", url: str = ""
     ) -> FormAnswer:
-        """The user's answers to a form, or their consent to open `url`. `source` says who asks.
-
-        Raises `UserUnavailable` if nobody can be asked.
-        """
+        """The user's answers to a form, or their consent to open `url`. `source` says who asks. Raises
+        `UserUnavailable` if nobody can be asked."""
 
     async def call_tool(self, name: str, arguments: Mapping[str, Json]) -> ToolResult:
         """Run a tool through all stages of a model's call: guards, verdict, approval, audit, redaction.
@@ -274,11 +269,8 @@ class Models(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RunningCall:
-    """The call that a tool's function serves.
-
-    `preview` is what was shown and approved; `progress` streams output to those who watch. `seal` is the
-    digest of `preview.launch` as approved ("" without one).
-    """
+    """The call that a tool's function serves. `preview` is what was shown and approved; `progress` streams
+    output to those who watch. `seal` is the digest of `preview.launch` as approved ("" without one)."""
 
     call: ToolCall
     preview: Preview | None

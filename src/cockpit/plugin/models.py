@@ -89,10 +89,8 @@ RETRIED: frozenset[Fault] = frozenset(
 
 
 class ModelFailed(CockpitError):
-    """A request without a complete answer.
-
-    `fault` decides what the core does; `retry_after` is the seconds that the server asked to wait, or None.
-    """
+    """A request without a complete answer. `fault` decides what the core does; `retry_after` is the seconds
+    that the server asked to wait, or None."""
 
     def __init__(self, fault: Fault, message: str, hint: str = "", retry_after: float | None = None) -> None:
         super().__init__(message, hint)

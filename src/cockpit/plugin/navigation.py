@@ -79,10 +79,8 @@ class Navigator(Protocol):
     call may wait for a server that is starting before the index answers."""
 
     async def locate(self, place: str) -> Position:
-        """The position of `file:line:column`, `file:line`, `file:Class.method` or `Class.method`.
-
-        Raises `PlaceUnknown` and `PlaceAmbiguous`.
-        """
+        """The position of `file:line:column`, `file:line`, `file:Class.method` or `Class.method`. Raises
+        `PlaceUnknown` and `PlaceAmbiguous`."""
 
     async def outline(self, path: str, source: SourceChoice = "auto") -> SymbolRows:
         """The definitions of a file, in its order. Raises `PlaceUnknown`."""

@@ -15,10 +15,8 @@ Layer = Literal["built-in", "plugin", "user", "project", "flags", "managed"]
 
 @dataclass(frozen=True, slots=True)
 class FileProblem:
-    """Something in `file` that was not accepted. `line` counts from 1; 0 means the whole file.
-
-    `remedy` says what to write instead. The rest of the file is still used.
-    """
+    """Something in `file` that was not accepted. `line` counts from 1; 0 means the whole file. `remedy` says
+    what to write instead. The rest of the file is still used."""
 
     file: str
     line: int

@@ -82,11 +82,8 @@ class Worktrees(Protocol):
     async def enter(
         self, name: str, *, ref: str = "", create: bool = True, carry: bool = True
     ) -> AgentWorktree:
-        """Work in the worktree `name` from now on.
-
-        If it does not exist and `create` is True, it is created from `ref` ("": the commit that is checked
-        out, with uncommitted changes if `carry`).
-        """
+        """Work in the worktree `name` from now on. If it does not exist and `create` is True, it is created
+        from `ref` ("": the commit that is checked out, with uncommitted changes if `carry`)."""
 
     async def leave(self, settling: Callable[[], Awaitable[None]] | None = None) -> AgentWorktree:
         """Work in the session's folder again. `settling` is awaited first; if it raises, the agent stays. The

@@ -78,10 +78,8 @@ def _edit_label(edit: Replacement, edits: list[Replacement]) -> str:
 
 
 def replace_text(text: str, old: str, new: str, everywhere: bool, path: str) -> str:
-    """Replace `old` in `text`. Raises `ToolFailed` if it does not occur, or occurs more than once.
-
-    A text with CRLF line ends is matched and written with them, whichever ends `old` and `new` have.
-    """
+    """Replace `old` in `text`. Raises `ToolFailed` if it does not occur, or occurs more than once. A text
+    with CRLF line ends is matched and written with them, whichever ends `old` and `new` have."""
     if not old:
         raise ToolFailed(f"`old` is empty and {path} is not; use `write` to replace all of it")
     if "\r\n" in text and old not in text:

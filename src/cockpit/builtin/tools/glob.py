@@ -47,11 +47,9 @@ async def find_files(arguments: GlobArguments, context: Context) -> Done:
 
 
 def compile_glob(pattern: str) -> re.Pattern[str]:
-    """The pattern as a regular expression for paths with `/`.
-
-    `*` and `?` match within a name, `**` crosses folders, `{a,b}` are alternatives, `[...]` is one character.
-    A pattern without `/` matches at any depth.
-    """
+    """The pattern as a regular expression for paths with `/`. `*` and `?` match within a name, `**` crosses
+    folders, `{a,b}` are alternatives, `[...]` is one character. A pattern without `/` matches at any
+    depth."""
     if "/" not in pattern:
         pattern = f"**/{pattern}"
     shapes = "|".join(

@@ -131,9 +131,9 @@ async def _run_agents(invoked: Invoked, context: Context) -> CommandAnswer:
         empty = Text("No subagent was opened in this session. /agent opens one.")
         return Show((_agent_table(agents) if agents else empty,))
     if verb == "stop" and id in ("all", "*"):
-        active = [agent for agent in agents if agent.phase in ACTIVE_PHASES]
-        for agent in active:
-            await context.agents.find(agent.id).cancel()
+        active = [agent.id for agent in agents if agent.phase in ACTIVE_PHASES]
+        for agent_id in active:
+            await context.agents.find(agent_id).cancel()
         return Show((Text(f"{len(active)} stopped"),))
     if not id:
         raise CockpitError(f"/agents {verb} needs the ID of a subagent", "/agents lists them")

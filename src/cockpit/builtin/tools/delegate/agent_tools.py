@@ -194,7 +194,11 @@ async def manage_agents(arguments: ManageAgents, context: Context) -> Done:
         rows = map(format_row, context.agents.all())
         return Done("\n".join(rows) or "no subagent was opened in this session")
     if arguments.action == "wait" and not arguments.id:
-        return await _wait_for_any(arguments.seconds, context)
+        agents = [agent for agent in context.agents.all() if agent.id != context.session.agent]
+        active = [context.agents.find(agent.id) for agent in agents if agent.phase in ACTIVE_PHASES]
+        if not active:
+            return Done("\n".join(["no subagent is running", *map(format_row, context.agents.all())]))
+        return await _wait(tuple(active), arguments.seconds, context)
     if not arguments.id:
         raise ToolFailed(f"`id` is missing: {arguments.action} needs a subagent; action='list' lists them")
     handle = context.agents.find(arguments.id)
@@ -221,14 +225,6 @@ async def manage_agents(arguments: ManageAgents, context: Context) -> Done:
             if agent.phase in ACTIVE_PHASES:
                 return Done(f"{format_status(agent)}\nIt has no report yet; action='wait' waits for it.")
             return Done(f"{format_status(agent)}\n{(await handle.wait()).text}")
-
-
-async def _wait_for_any(seconds: float, context: Context) -> Done:
-    agents = context.agents.all()
-    active = [agent for agent in agents if agent.phase in ACTIVE_PHASES and agent.id != context.session.agent]
-    if not active:
-        return Done("\n".join(["no subagent is running", *map(format_row, agents)]))
-    return await _wait(tuple(context.agents.find(agent.id) for agent in active), seconds, context)
 
 
 async def _wait(handles: tuple[AgentHandle, ...], seconds: float, context: Context) -> Done:

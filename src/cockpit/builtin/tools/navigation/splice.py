@@ -144,11 +144,8 @@ DEFAULT_INDENT = 4
 
 @dataclass(frozen=True, slots=True)
 class DefinitionSlice:
-    """A definition, with its whole lines if nothing else is on them.
-
-    `above`, `own` and `below` together are the file at `path`. `indent` is the definition's indentation,
-    `ending` the `;` or `,` after it.
-    """
+    """A definition, with its whole lines if nothing else is on them. `above`, `own` and `below` together are
+    the file at `path`. `indent` is the definition's indentation, `ending` the `;` or `,` after it."""
 
     above: bytes
     own: bytes
@@ -275,10 +272,8 @@ def _match_indentation(lines: list[str], file: bytes) -> list[str]:
 
 
 def names_in_statement(piece: DefinitionSlice, at: Position, rows: Sequence[SymbolRow]) -> tuple[str, ...]:
-    """The names that one statement defines together, as in `a = b = 2` or `const a = 1, b = 2`.
-
-    `piece` is the statement around `at`, `rows` are the file's definitions. Nested definitions do not count.
-    """
+    """The names that one statement defines together, as in `a = b = 2` or `const a = 1, b = 2`. `piece` is
+    the statement around `at`, `rows` are the file's definitions. Nested definitions do not count."""
     inside = [row for row in rows if _is_in_statement(row, piece)]
     if not inside:
         return ()

@@ -43,10 +43,8 @@ def lsp_alias(name: str, always: Mapping[str, Json] | None = None, **renamed: st
 
 
 def _place_to_symbol(always: Mapping[str, Json], arguments: Arguments) -> Mapping[str, Json]:
-    """Turn `path` (or `file_path`), `line` and `character` into `symbol`.
-
-    `character` counts from 0. For a caller that counts from 1 the place is still inside most names.
-    """
+    """Turn `path` (or `file_path`), `line` and `character` into `symbol`. `character` counts from 0. For a
+    caller that counts from 1 the place is still inside most names."""
     arguments = {**arguments, **always}
     path, line = arguments.get("path") or arguments.get("file_path"), arguments.get("line")
     if not isinstance(path, str) or line is None or "symbol" in arguments:

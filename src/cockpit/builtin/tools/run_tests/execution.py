@@ -56,11 +56,8 @@ TAIL_LINES = 20
 
 @dataclass(frozen=True, slots=True)
 class RunnerProject:
-    """The folder whose tests are run, relative to the root.
-
-    `manifests` are the texts of the MANIFESTS it has, `names` all files in it, `sample` the text of a test
-    file.
-    """
+    """The folder whose tests are run, relative to the root. `manifests` are the texts of the MANIFESTS it
+    has, `names` all files in it, `sample` the text of a test file."""
 
     folder: str
     manifests: Mapping[str, str]
@@ -186,10 +183,8 @@ def is_path_target(target: str) -> bool:
 
 
 def find_interpreter(names: frozenset[str], folder: str, is_windows: bool = sys.platform == "win32") -> str:
-    """The project's Python: that of its virtual environment, else the first on the path.
-
-    `folder` is the absolute folder of the project, `names` are the files in it.
-    """
+    """The project's Python: that of its virtual environment, else the first on the path. `folder` is the
+    absolute folder of the project, `names` are the files in it."""
     inside = "Scripts/python.exe" if is_windows else "bin/python"
     for name in ENVIRONMENT_FOLDERS:
         if name in names:
@@ -199,11 +194,9 @@ def find_interpreter(names: frozenset[str], folder: str, is_windows: bool = sys.
 
 
 async def find_project(target: str, files: Files) -> RunnerProject:
-    """The nearest folder above `target` with a manifest, or the root.
-
-    Without a target, a root without manifests is replaced by the one child folder that has some. Raises
-    `ToolFailed` if several children have.
-    """
+    """The nearest folder above `target` with a manifest, or the root. Without a target, a root without
+    manifests is replaced by the one child folder that has some. Raises `ToolFailed` if several children
+    have."""
     for folder in _parent_folders(target):
         project = await _read_project(folder, files)
         if project is not None and project.manifests:

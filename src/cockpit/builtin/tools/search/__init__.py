@@ -122,11 +122,9 @@ def _build_notes(
 
 
 def compile_globs(glob: str) -> Callable[[str], bool]:
-    """A predicate for paths relative to the root. An empty glob matches every file.
-
-    Patterns are gitignore's, with `{a,b}`: `*.py` matches at any depth, `src/*.py` only in `src`, `src/`
-    everything below it. A pattern after `!` excludes.
-    """
+    """A predicate for paths relative to the root. An empty glob matches every file. Patterns are gitignore's,
+    with `{a,b}`: `*.py` matches at any depth, `src/*.py` only in `src`, `src/` everything below it. A pattern
+    after `!` excludes."""
     patterns = split_globs(glob)
     included = [pattern for pattern in patterns if not pattern.startswith("!")]
     is_included = _compile_patterns(included)

@@ -39,10 +39,8 @@ LOOKAROUND = re.compile(r"\(\?(?:=|!|<=|<!|>|\(|P=)")
 
 @dataclass(frozen=True, slots=True)
 class TranslatedPattern:
-    """A pattern for each engine; `ripgrep` is None where only Python can run it.
-
-    `has_upper`: a literal letter is upper case, which makes the smart case sensitive.
-    """
+    """A pattern for each engine; `ripgrep` is None where only Python can run it. `has_upper`: a literal
+    letter is upper case, which makes the smart case sensitive."""
 
     python: str
     ripgrep: str | None

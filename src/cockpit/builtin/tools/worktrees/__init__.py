@@ -5,8 +5,7 @@ Start with `lifecycle.py` (enter, leave, prune) and `merge.py`. The git work its
 """
 
 from cockpit.builtin.tools.worktrees import lifecycle, merge
-from cockpit.builtin.tools.worktrees.lifecycle import describe_entry
-from cockpit.builtin.tools.worktrees.summaries import describe_worktrees
+from cockpit.builtin.tools.worktrees.lifecycle import describe_entry, describe_worktrees
 from cockpit.errors import CockpitError
 from cockpit.plugin import hookimpl
 from cockpit.plugin.context import Context

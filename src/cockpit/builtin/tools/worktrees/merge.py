@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated
 
 from cockpit.builtin.tools.file_changes import announce_changes
-from cockpit.builtin.tools.worktrees.summaries import KEYWORDS, describe_merge, make_title
+from cockpit.builtin.tools.worktrees.lifecycle import KEYWORDS, describe_merge, make_title
 from cockpit.errors import CockpitError
 from cockpit.plugin.arguments import parse, schema, typed
 from cockpit.plugin.changes import ChangeSet, DeleteFile, Edit, WriteFile
@@ -90,10 +90,8 @@ def _require_own_tree(merge: MergeTrial, repository: Repository) -> None:
 
 
 async def _plan_changes(merge: MergeTrial, scratch: str, context: Context) -> ChangeSet | None:
-    """Plan the merge as a change of files that can be reviewed hunk by hunk.
-
-    None for a merge with links or submodules, or into a branch that is not checked out.
-    """
+    """Plan the merge as a change of files that can be reviewed hunk by hunk. None for a merge with links or
+    submodules, or into a branch that is not checked out."""
     if not merge.tree or any(file.mode not in REGULAR_MODES for file in merge.files):
         return None
     call = context.call.call.id if context.call else ""
