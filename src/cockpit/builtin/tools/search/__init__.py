@@ -46,8 +46,6 @@ async def search(arguments: SearchArguments, context: Context) -> Done:
     from cockpit.builtin.tools.search.engines import SearchRequest
 
     pattern = escape_literal(arguments.pattern) if arguments.literal else translate_pattern(arguments.pattern)
-    if not arguments.pattern:
-        raise ToolFailed("`pattern` is empty; write what to search for")
     limit = max(1, min(arguments.limit, MAX_MATCHES))
     files, large = await _select_files(arguments, context)
     request = SearchRequest(

@@ -49,16 +49,14 @@ class TranslatedPattern:
 
 def escape_literal(text: str) -> TranslatedPattern:
     """The pattern that matches `text` itself."""
-    _refuse_line_ends(text)
+    _check_pattern(text)
     escaped = re.sub(r"([\\.+*?()|\[\]{}^$#&~\-])", r"\\\1", text)
     return TranslatedPattern(escaped, escaped, any(character.isupper() for character in text))
 
 
 def translate_pattern(pattern: str) -> TranslatedPattern:
     """Raises `ToolFailed` for a pattern that is invalid or ambiguous."""
-    if not pattern:
-        raise ToolFailed("`pattern` is empty; write what to search for")
-    _refuse_line_ends(pattern)
+    _check_pattern(pattern)
     reader = _PatternTranslator(pattern)
     reader.run()
     python, ripgrep = ("".join(parts) for parts in zip(*reader.out, strict=True))
@@ -71,7 +69,9 @@ def translate_pattern(pattern: str) -> TranslatedPattern:
     return TranslatedPattern(python, None if reader.only_python else ripgrep, reader.has_upper)
 
 
-def _refuse_line_ends(pattern: str) -> None:
+def _check_pattern(pattern: str) -> None:
+    if not pattern:
+        raise ToolFailed("`pattern` is empty; write what to search for")
     if "\n" in pattern or "\0" in pattern:
         raise ToolFailed("search matches one line at a time; search for the first line and use `context`")
 
