@@ -3,6 +3,7 @@
 import os
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -255,6 +256,13 @@ async def test_edit_is_not_blocked_by_a_starting_server(project: Path) -> None:
         assert preview.checked is None and "new problems" not in done.text
 
 
+@cache
+def toolbox() -> AgentToolbox:
+    from cockpit.cli.command import load_catalog
+
+    return AgentToolbox(load_catalog("."))
+
+
 @pytest.mark.parametrize(
     ("name", "given", "meant"),
     [
@@ -289,7 +297,5 @@ async def test_edit_is_not_blocked_by_a_starting_server(project: Path) -> None:
 def test_other_agents_lsp_names_are_understood(
     name: str, given: dict[str, Any], meant: tuple[str, dict[str, Any]]
 ) -> None:
-    from cockpit.cli.command import load_catalog
-
-    found = AgentToolbox(load_catalog(".")).find(name, given)
+    found = toolbox().find(name, given)
     assert found is not None and (found[0].name, dict(found[1])) == meant
