@@ -1,4 +1,4 @@
-"""The language plugin as a person has it: built, installed, found by its entry point, asked about code."""
+"""The language plugin as a user has it: installed, found by its entry point, used on code."""
 
 import subprocess
 import sys

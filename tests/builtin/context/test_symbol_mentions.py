@@ -78,15 +78,15 @@ async def attached(driver: Driver, words: str) -> tuple[Block, ...]:
 
 
 async def offered(driver: Driver, word: str) -> list[Completion]:
-    """What is offered for `word`. The first question starts the index, so it is asked until symbols come."""
+    """The completions of `word`. The first request starts the index, so it is repeated until symbols come."""
     async with asyncio.timeout(20):
-        rows = await asked(driver, word)
+        rows = await complete(driver, word)
         while all(row.insert == "@cart.py " for row in rows):
-            rows = await asked(driver, word)
+            rows = await complete(driver, word)
     return rows
 
 
-async def asked(driver: Driver, word: str) -> list[Completion]:
+async def complete(driver: Driver, word: str) -> list[Completion]:
     text = f"look at {word}"
     reply = await driver.channel.ask(Complete("@", text, len(text)))
     assert isinstance(reply, Completions)
@@ -156,7 +156,7 @@ async def test_owner_completes_its_members_exact_match_first(session: Driver, ro
     (root / "twin.py").write_text("class Cart:\n    def empty(self): ...\n    def empty_all(self): ...\n")
     async with asyncio.timeout(20):
         while "@twin.py:Cart.empty " not in (
-            inserts := [row.insert for row in await asked(session, "@Cart.empty")]
+            inserts := [row.insert for row in await complete(session, "@Cart.empty")]
         ):
             pass
     assert sorted(inserts[:2]) == ["@cart.py:Cart.empty ", "@twin.py:Cart.empty "]
@@ -189,7 +189,7 @@ async def test_unknown_name_during_indexing_is_reported(root: Path) -> None:
 
 
 async def test_path_completes_files_only(session: Driver) -> None:
-    assert all(row.insert.startswith("@") and ".py" in row.insert for row in await asked(session, "@y.p"))
+    assert all(row.insert.startswith("@") and ".py" in row.insert for row in await complete(session, "@y.p"))
 
 
 async def test_completed_mention_can_be_expanded(session: Driver) -> None:

@@ -59,7 +59,7 @@ async def test_read_cuts_long_lines_and_long_pages(context: Context, tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "text"),
     [
         (
             "a.png",
@@ -73,10 +73,10 @@ async def test_read_cuts_long_lines_and_long_pages(context: Context, tmp_path: P
     ],
 )
 async def test_read_describes_files_that_are_not_text(
-    context: Context, tmp_path: Path, name: str, content: bytes, said: str
+    context: Context, tmp_path: Path, name: str, content: bytes, text: str
 ) -> None:
     grow(tmp_path, {name: content})
-    assert said in (await call(READ, context, path=name)).text
+    assert text in (await call(READ, context, path=name)).text
 
 
 async def test_read_says_what_to_do_instead(context: Context, tmp_path: Path) -> None:
@@ -115,9 +115,9 @@ async def test_list_shows_folders_first_and_no_ignored_files(context: Context, t
 async def test_list_and_glob_are_capped_with_a_count(context: Context, tmp_path: Path) -> None:
     grow(tmp_path, {f"f{number:04}.txt": "" for number in range(620)})
     assert lines(await call(LIST, context))[-1] == "[120 more entries; list a folder in it, or use glob]"
-    found = await call(GLOB, context, pattern="*.txt")
-    assert len(lines(found)) == 501
-    assert lines(found)[-1] == "[120 more files; narrow the pattern or the path]"
+    expected = await call(GLOB, context, pattern="*.txt")
+    assert len(lines(expected)) == 501
+    assert lines(expected)[-1] == "[120 more files; narrow the pattern or the path]"
 
 
 async def test_names_that_are_not_utf8_are_shown_with_marks(context: Context, tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def lines(done: Done) -> "list[str]":
 
 
 @pytest.mark.parametrize(
-    ("pattern", "path", "found"),
+    ("pattern", "path", "expected"),
     [
         ("*.py", ".", ["a.py", "src/b.py", "src/in/c.py"]),
         ("src/*.py", ".", ["src/b.py"]),
@@ -147,7 +147,7 @@ def lines(done: Done) -> "list[str]":
     ],
 )
 async def test_glob_patterns_match_paths(
-    context: Context, tmp_path: Path, pattern: str, path: str, found: "list[str]"
+    context: Context, tmp_path: Path, pattern: str, path: str, expected: "list[str]"
 ) -> None:
     names = [
         "a.py",
@@ -160,4 +160,4 @@ async def test_glob_patterns_match_paths(
     ]
     grow(tmp_path, dict.fromkeys(names, ""))
     done = await call(GLOB, context, pattern=pattern, path=path)
-    assert done.data == found
+    assert done.data == expected

@@ -159,7 +159,7 @@ async def test_paths_are_literal(run: Git, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ({"what": "commit"}, "message"),
         ({"what": "restore"}, "paths"),
@@ -169,9 +169,9 @@ async def test_paths_are_literal(run: Git, tmp_path: Path) -> None:
     ],
 )
 async def test_missing_or_unsafe_arguments_are_refused(
-    arguments: dict[str, object], said: str, run: Git, tmp_path: Path
+    arguments: dict[str, object], message: str, run: Git, tmp_path: Path
 ) -> None:
-    with pytest.raises(ToolFailed, match=said):
+    with pytest.raises(ToolFailed, match=message):
         await change(tmp_path, **arguments)
 
 

@@ -69,7 +69,7 @@ async def test_empty_folder_is_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "kind", "said"),
+    ("name", "text", "kind", "expected"),
     [
         ("Cargo.toml", '[package]\nname = "r"\n[workspace]\nmembers = ["a"]', "Rust", "r"),
         ("go.mod", "module example.com/x\n", "Go", "example.com/x"),
@@ -79,10 +79,10 @@ async def test_empty_folder_is_reported(tmp_path: Path) -> None:
         ("x.csproj", "", ".NET", ""),
     ],
 )
-def test_manifests_name_their_project(name: str, text: str, kind: str, said: str) -> None:
+def test_manifests_name_their_project(name: str, text: str, kind: str, expected: str) -> None:
     facts = read_manifest(name, text)
     assert facts is not None
-    assert (facts.kind, facts.name) == (kind, said)
+    assert (facts.kind, facts.name) == (kind, expected)
 
 
 @pytest.mark.parametrize("name", ["pyproject.toml", "package.json", "Cargo.toml", "composer.json", "pom.xml"])
@@ -92,7 +92,7 @@ def test_broken_manifest_gives_empty_facts(name: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "text", "said"),
+    ("path", "text", "expected"),
     [
         ("README.md", "# T\n\n[![b](x)](y)\n\nIt *does* [this](z). More.", "It does this."),
         ("a/__init__.py", 'r"""Raw words.\n\nMore."""\nx = 1', "Raw words."),
@@ -101,5 +101,5 @@ def test_broken_manifest_gives_empty_facts(name: str, text: str) -> None:
         ("README.md", "# only a title", ""),
     ],
 )
-def test_first_sentence_of_prose_is_found(path: str, text: str, said: str) -> None:
-    assert first_sentence(path, text) == said
+def test_first_sentence_of_prose_is_found(path: str, text: str, expected: str) -> None:
+    assert first_sentence(path, text) == expected

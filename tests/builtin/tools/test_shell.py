@@ -56,13 +56,13 @@ async def test_command_over_its_time_limit_says_what_to_do(context: Context) -> 
 
 
 async def test_cancelling_ends_the_command(context: Context, tmp_path: Path) -> None:
-    said = asyncio.Event()
-    running = RunningCall(ToolCall("c", "shell", {}), None, lambda text: said.set())
+    has_output = asyncio.Event()
+    running = RunningCall(ToolCall("c", "shell", {}), None, lambda text: has_output.set())
     task = asyncio.create_task(
         approved(SHELL, replace(context, call=running), command="echo $$; sleep 1007; touch late")
     )
     async with asyncio.timeout(20):
-        await said.wait()
+        await has_output.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

@@ -1,4 +1,4 @@
-"""Every built-in tool has a valid schema, validates its arguments and gives the facts to judge a call."""
+"""Every built-in tool has a valid schema, validates its arguments and declares its capabilities."""
 
 import json
 from typing import Any
@@ -23,7 +23,7 @@ OURS = ("read", "list", "glob", "write", "edit", "apply_patch", "delete", "move"
 
 
 def registered() -> dict[str, Tool]:
-    """Every tool our own plugins register, as discovery finds them."""
+    """Every tool that the built-in plugins register."""
     manager, found = discovery.load_plugins()
     tools: dict[str, Tool] = {}
 
@@ -34,7 +34,7 @@ def registered() -> dict[str, Tool]:
             tools[value.name] = value
 
         def changed(self) -> None:
-            """Nothing is registered anew here."""
+            """Nothing is registered again here."""
 
     for plugin in found:
         module: Any = manager.get_plugin(plugin.name)
@@ -98,15 +98,15 @@ def test_aliases_map_to_arguments_that_exist(tool: Tool) -> None:
 
 def test_no_alias_is_used_twice() -> None:
     called = ({tool.name, *(alias.name for alias in tool.aliases)} for tool in TOOLS.values())
-    names = [name for one in called for name in one]
+    names = [name for tool in called for name in tool]
     assert len(names) == len(set(names)), sorted({name for name in names if names.count(name) > 1})
 
 
 def test_tool_list_in_a_request_stays_short() -> None:
     sent = [
-        {"name": one.name, "description": one.description, "parameters": one.parameters}
-        for one in TOOLS.values()
-        if not one.deferred
+        {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+        for tool in TOOLS.values()
+        if not tool.deferred
     ]
     assert len(json.dumps(sent)) < 10_500
 
@@ -122,7 +122,7 @@ def properties(tool: Tool) -> dict[str, dict[str, Any]]:
 
 
 def fitting(tool: Tool) -> dict[str, Any]:
-    """Arguments that fit the schema: each required one with a value of its kind."""
+    """Arguments that fit the schema: each required argument with a value of its type."""
     return {name: _value(properties(tool)[name]) for name in required(tool)}
 
 

@@ -160,8 +160,8 @@ async def test_multi_edit_applies_the_edits_in_order(context: Context, tmp_path:
 
 async def test_multi_edit_with_one_mismatch_changes_nothing(context: Context) -> None:
     edits = [{"old": "one", "new": "eins"}, {"old": "seven", "new": "sieben"}]
-    said = await refused(context, "multi_edit", path="src/a.py", edits=edits)
-    assert said.startswith("edits[1]: `old` is not in src/a.py")
+    message = await refused(context, "multi_edit", path="src/a.py", edits=edits)
+    assert message.startswith("edits[1]: `old` is not in src/a.py")
     edits = [{"old": "one", "new": "eins"}, {"old": "two", "new": "two"}]
     assert "edits[1]: `old` and `new` are equal" in await refused(
         context, "multi_edit", path="src/a.py", edits=edits

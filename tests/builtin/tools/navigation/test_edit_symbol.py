@@ -52,7 +52,7 @@ async def test_lines_of_a_multi_line_string_are_not_indented(context: Context) -
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "symbol", "said"),
+    ("name", "content", "symbol", "message"),
     [
         ("a.ts", "export const a = 1, b = 2;\n", "a", "a and b share one statement; use `edit`"),
         ("a.py", "a = b = 2\n", "a", "a and b share"),
@@ -63,9 +63,9 @@ async def test_lines_of_a_multi_line_string_are_not_indented(context: Context) -
 )
 @pytest.mark.parametrize("action", ["replace", "delete"])
 async def test_statement_that_defines_several_names_is_refused(
-    context: Context, name: str, content: str, symbol: str, said: str, action: str
+    context: Context, name: str, content: str, symbol: str, message: str, action: str
 ) -> None:
-    with pytest.raises(CockpitError, match=said):
+    with pytest.raises(CockpitError, match=message):
         await edited(context, name, content, symbol=f"{name}:{symbol}", action=action, text="x = 1")
     assert Path(context.workspace.root, name).read_text() == content
 

@@ -54,10 +54,10 @@ def project(root: Path) -> Path:
 @pytest.fixture
 async def context(project: Path) -> AsyncIterator[Context]:
     """With ty and ruff, and an index."""
-    async with opened(project, replace(PYTHON, servers=PYTHON.servers[:2])) as one:
-        await ready(one.navigator)
-        await one.navigator.symbols("Cart", source="tree-sitter")  # the index is whole
-        yield replace(context_on(project), workspace=one.root.workspace, navigator=one.navigator)
+    async with opened(project, replace(PYTHON, servers=PYTHON.servers[:2])) as code:
+        await ready(code.navigator)
+        await code.navigator.symbols("Cart", source="tree-sitter")  # the index is whole
+        yield replace(context_on(project), workspace=code.root.workspace, navigator=code.navigator)
 
 
 async def test_outline_is_nested_and_has_line_numbers(context: Context) -> None:
@@ -186,8 +186,8 @@ async def test_problems_from_other_changes_are_reported_with_the_next_step(
 ) -> None:
     (project / "app.py").write_text(APP + "    print(unknown)\n")
     context.navigator.changed("app.py", APP.encode())
-    told = await diagnostics_note.collect_problems(context)
-    assert told.startswith("New problems after your edits:\napp.py\n  8:11 error: ")
+    note = await diagnostics_note.collect_problems(context)
+    assert note.startswith("New problems after your edits:\napp.py\n  8:11 error: ")
     assert await diagnostics_note.collect_problems(context) == ""
 
 
@@ -221,8 +221,8 @@ async def test_file_with_a_syntax_error_is_not_called_formatted(context: Context
 
 
 async def test_actions_for_invalid_lines_are_refused(context: Context) -> None:
-    for first, last, said in ((0, 0, "count from 1"), (3, 2, "not before"), (90, 0, "has no line 90")):
-        with pytest.raises(CockpitError, match=said):
+    for first, last, message in ((0, 0, "count from 1"), (3, 2, "not before"), (90, 0, "has no line 90")):
+        with pytest.raises(CockpitError, match=message):
             await call(TOOLS["code_actions"], context, path="app.py", first=first, last=last)
     with pytest.raises(CockpitError, match=r"nope\.py does not exist"):
         await call(TOOLS["code_actions"], context, path="nope.py", first=1)
@@ -241,15 +241,15 @@ async def test_ambiguous_name_lists_the_candidates(context: Context, project: Pa
 
 
 async def test_rename_without_a_server_says_what_to_do(project: Path) -> None:
-    async with opened(project, NO_SERVER) as one:
-        context = replace(context_on(project), workspace=one.root.workspace, navigator=one.navigator)
+    async with opened(project, NO_SERVER) as code:
+        context = replace(context_on(project), workspace=code.root.workspace, navigator=code.navigator)
         with pytest.raises(CockpitError, match="cockpit doctor"):
             await call(TOOLS["rename"], context, symbol="Cart.total", to="sum_up")
 
 
 async def test_edit_is_not_blocked_by_a_starting_server(project: Path) -> None:
-    async with opened(project, TY) as one:
-        context = replace(context_on(project), workspace=one.root.workspace, navigator=one.navigator)
+    async with opened(project, TY) as code:
+        context = replace(context_on(project), workspace=code.root.workspace, navigator=code.navigator)
         preview, done = await previewed_call(
             TOOLS["edit"], context, path="app.py", old="cart.add(3)", new="cart.ad(3)"
         )
@@ -264,7 +264,7 @@ def toolbox() -> AgentToolbox:
 
 
 @pytest.mark.parametrize(
-    ("name", "given", "meant"),
+    ("name", "arguments", "expected"),
     [
         (
             "lsp_definition",
@@ -295,7 +295,7 @@ def toolbox() -> AgentToolbox:
     ],
 )
 def test_other_agents_lsp_names_are_understood(
-    name: str, given: dict[str, Any], meant: tuple[str, dict[str, Any]]
+    name: str, arguments: dict[str, Any], expected: tuple[str, dict[str, Any]]
 ) -> None:
-    found = toolbox().find(name, given)
-    assert found is not None and (found[0].name, dict(found[1])) == meant
+    found = toolbox().find(name, arguments)
+    assert found is not None and (found[0].name, dict(found[1])) == expected

@@ -19,7 +19,7 @@ PACKAGE = json.dumps({"devDependencies": {"vitest": "2"}})
 
 
 @pytest.mark.parametrize(
-    ("given", "runner"),
+    ("runner_project", "runner"),
     [
         (project(pyproject__toml="[tool.pytest.ini_options]"), "pytest"),
         (project(setup__cfg="[tool:pytest]"), "pytest"),
@@ -36,12 +36,12 @@ PACKAGE = json.dumps({"devDependencies": {"vitest": "2"}})
         (project(), None),
     ],
 )
-def test_runner_is_detected_from_the_manifests(given: RunnerProject, runner: Runner | None) -> None:
-    assert execution.detect_runner(given) == runner
+def test_runner_is_detected_from_the_manifests(runner_project: RunnerProject, runner: Runner | None) -> None:
+    assert execution.detect_runner(runner_project) == runner
 
 
-def tail(runner: Runner, target: str, given: RunnerProject | None = None) -> tuple[str, ...]:
-    argv = execution.build_command(runner, given or project(), target, "/root", "/report").argv
+def tail(runner: Runner, target: str, runner_project: RunnerProject | None = None) -> tuple[str, ...]:
+    argv = execution.build_command(runner, runner_project or project(), target, "/root", "/report").argv
     return argv[1:]
 
 
@@ -58,12 +58,13 @@ def test_command_lines_for_paths_and_for_test_names() -> None:
 
 
 def test_target_is_relative_to_the_folder_of_the_project() -> None:
-    given = project(folder="web", package__json=PACKAGE)
-    command = execution.build_command("vitest", given, "web/t/a.test.ts", "/root", "/report")
+    runner_project = project(folder="web", package__json=PACKAGE)
+    command = execution.build_command("vitest", runner_project, "web/t/a.test.ts", "/root", "/report")
     assert command.folder == "web"
     assert command.argv[-1] == "t/a.test.ts"
     assert (
-        execution.build_command("vitest", given, "web", "/root", "/report").argv[-1] == "--outputFile=/report"
+        execution.build_command("vitest", runner_project, "web", "/root", "/report").argv[-1]
+        == "--outputFile=/report"
     )
 
 
