@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from importlib import metadata
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, cast
 
 import pluggy
 
@@ -25,10 +25,7 @@ from cockpit.plugin import hookspecs
 from cockpit.settings import file_io
 from cockpit.suggestions import closest_names, did_you_mean
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-T = TypeVar("T", bound="DataclassInstance")
+T = TypeVar("T")
 OWN_PATH_FILE = "cockpit-own.pth"
 """The path file that shows cockpit's own distributions to an installer. Not read here."""
 RECORD_VERSION = 1
@@ -115,7 +112,7 @@ def decode_record(raw: Mapping[str, object]) -> InstalledRecord:
 
 def _decode_fields(cls: type[T], raw: object) -> T:
     values: dict[str, Any] = {}
-    for field in fields(cls):
+    for field in fields(cast("Any", cls)):
         value = raw.get(field.name) if isinstance(raw, dict) else None
         if field.type is str:
             values[field.name] = value if isinstance(value, str) else ""
