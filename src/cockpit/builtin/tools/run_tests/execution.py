@@ -16,16 +16,8 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Literal, get_args
 
-from cockpit.builtin.tools.run_tests import outcomes
+from cockpit.builtin.tools.run_tests import outcomes, reports
 from cockpit.builtin.tools.run_tests.outcomes import RunOutcome
-from cockpit.builtin.tools.run_tests.reports import (
-    parse_cargo,
-    parse_go,
-    parse_javascript,
-    parse_junit,
-    parse_pytest_text,
-    parse_unittest,
-)
 from cockpit.builtin.tools.text_reads import read_text
 from cockpit.errors import CockpitError
 from cockpit.plugin.context import Context, Files, PathRefused, ProcessResult
@@ -308,21 +300,21 @@ def read_outcome(runner: Runner, report: str, log: str, go_mod: str = "") -> Run
     match runner:
         case "pytest":
             try:
-                return parse_junit(report)
+                return reports.parse_junit(report)
             except ValueError:
-                return parse_pytest_text(log)
+                return reports.parse_pytest_text(log)
         case "jest" | "vitest":
             try:
-                return parse_javascript(report)
+                return reports.parse_javascript(report)
             except ValueError:
                 return RunOutcome(note=f"{runner} left no report")
         case "unittest":
-            return parse_unittest(log)
+            return reports.parse_unittest(log)
         case "go":
             module = re.search(r"^module\s+(\S+)", go_mod, re.M)
-            return parse_go(log, module[1] if module else "")
+            return reports.parse_go(log, module[1] if module else "")
         case "cargo":
-            return parse_cargo(log)
+            return reports.parse_cargo(log)
 
 
 def _build_result(
