@@ -16,7 +16,7 @@ from cockpit.workspace import environment
 from cockpit.workspace.processes import process_tree, shells
 from cockpit.workspace.processes.child_process import ProcessOutput
 from cockpit.workspace.processes.local_processes import LocalProcesses, ProcessFailed
-from cockpit.workspace.safe_git import filter_options, run_git, safe_git_argv
+from cockpit.workspace.safe_git import GIT_ENVIRONMENT, filter_options, safe_git_argv
 
 DEADLINE = 20.0
 STEPS = 4000
@@ -356,6 +356,13 @@ async def test_git_reads_a_hostile_repository_without_running_anything(
         assert ended.code == 0, ended.output
     assert "+b" in (await run_git(processes, str(tmp_path), "diff")).output
     assert not trap.exists()
+
+
+async def run_git(processes: LocalProcesses, root: str, *arguments: str) -> ProcessResult:
+    async def run(argv: tuple[str, ...]) -> ProcessResult:
+        return await processes.run(argv, environment=GIT_ENVIRONMENT)
+
+    return await run(safe_git_argv(root, *arguments, off=await filter_options(run, root, arguments[0])))
 
 
 async def test_git_does_not_go_into_a_submodule(processes: LocalProcesses, tmp_path: Path) -> None:

@@ -35,6 +35,7 @@ from cockpit.installing.sources import clone_repository
 from cockpit.plugin.origin import Unloaded
 from cockpit.plugin.values import Skill
 from cockpit.settings.file_io import write_atomically
+from cockpit.workspace.word_set import word_set
 
 ARCHIVE_SUFFIXES = (".zip", ".skill", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
 MAX_ARCHIVE_BYTES = 100_000_000
@@ -140,24 +141,8 @@ def _refuse_archive(archive: Path, reason: str) -> CockpitError:
 # Folders where agents keep skills in a repository; other hidden folders are skipped.
 AGENT_FOLDERS = frozenset({".claude", ".cockpit", ".agents", ".opencode", ".gemini", ".codex"})
 IGNORED_NAMES = frozenset({".git", "node_modules", "__pycache__", "drafts", ".DS_Store"})
-PROGRAM_SUFFIXES = frozenset(
-    {
-        ".sh",
-        ".bash",
-        ".zsh",
-        ".py",
-        ".js",
-        ".mjs",
-        ".cjs",
-        ".ts",
-        ".rb",
-        ".pl",
-        ".php",
-        ".ps1",
-        ".bat",
-        ".cmd",
-    }
-    | {".exe", ".go", ".lua", ".r", ".jar", ".so", ".dll", ".dylib"}
+PROGRAM_SUFFIXES = word_set(
+    ".sh .bash .zsh .py .js .mjs .cjs .ts .rb .pl .php .ps1 .bat .cmd .exe .go .lua .r .jar .so .dll .dylib"
 )
 SOURCE_NOTE = ".cockpit-source.json"
 MAX_DEPTH = 6

@@ -16,19 +16,13 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from cockpit.errors import CockpitError
+from cockpit.workspace.safe_git import config_options
 
 SourceKind = Literal["index", "folder", "editable", "archive", "git"]
 ARCHIVE_SUFFIXES = (".whl", ".tar.gz", ".zip")
 FETCH_SECONDS = 300
 # A repository must not run anything while it is cloned.
-SAFE_GIT_OPTIONS = (
-    "-c",
-    "core.hooksPath=/dev/null",
-    "-c",
-    "protocol.ext.allow=never",
-    "-c",
-    "core.fsmonitor=false",
-)
+SAFE_GIT_SETTINGS = {"core.hooksPath": "/dev/null", "protocol.ext.allow": "never", "core.fsmonitor": "false"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +171,7 @@ def _run_git(git: str, *arguments: str) -> str:
     environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_DIR")}
     try:
         process = subprocess.run(
-            (git, *SAFE_GIT_OPTIONS, *arguments),
+            (git, *config_options(SAFE_GIT_SETTINGS), *arguments),
             env=environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,

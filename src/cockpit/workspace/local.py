@@ -36,7 +36,7 @@ def walk_files(root: str, start: str = ".", hidden: bool = False) -> Iterator[Fi
 
 
 def path_prefix(folder: str, root: str) -> str:
-    """What precedes the names in `folder`: a path relative to the root, absolute outside of it."""
+    """The prefix of the names in `folder`: its path relative to the root, absolute outside of it."""
     if folder == root:
         return ""
     if folder.startswith(root.rstrip(os.sep) + os.sep):
@@ -54,7 +54,7 @@ def _walk_folder(folder: str, prefix: str, levels: RuleStack, hidden: bool) -> I
 
 
 def make_entry(entry: os.DirEntry[str], prefix: str) -> FileEntry | None:
-    """`entry` as a value, or None if it is gone."""
+    """The metadata of `entry`, or None if it no longer exists."""
     try:
         facts = entry.stat(follow_symlinks=False)
         path = prefix + entry.name
@@ -117,7 +117,7 @@ class LocalFiles:
 
 
 def fold_case(name: str) -> str:
-    """The form that is equal for two names which such a file system takes for one."""
+    """`name` in a form that is equal for names which macOS or Windows treat as the same file."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 
@@ -162,10 +162,9 @@ def _find_case_variant(folder: str, name: str) -> str:
 class LocalWorkspace:
     """Implements `Workspace` for a folder.
 
-    `state` is the folder for journals of writes; "" keeps none, and then a crash during a write is not
-    recovered. `calls` are the disk operations, for fault tests. For a worktree, `origin` is the tree it was
-    made from, which is never written from it, and `linked` are the folders of that tree to which links in the
-    worktree lead.
+    `state` is the folder for journals of writes; "" for none: a crash during a write is not recovered then.
+    `calls` are the disk operations, for fault tests. For a worktree, `origin` is the tree it was made from,
+    which is never written from it, and `linked` are the targets of its links in that tree.
     """
 
     def __init__(
@@ -295,7 +294,7 @@ class LocalWorkspace:
             raise ChangeRefused(f"{name} is a {safe_open.file_kind(facts.st_mode)}, not a file")
         if facts.st_nlink > 1:
             hint = "replace it by a separate copy first"
-            raise ChangeRefused(f"{name} is a hard link: {facts.st_nlink} names share it", hint)
+            raise ChangeRefused(f"{name} is a hard link ({facts.st_nlink} names)", hint)
         try:
             return FileSnapshot(safe_open.read_file(real), stat.S_IMODE(facts.st_mode))
         except OSError as error:

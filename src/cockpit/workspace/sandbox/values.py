@@ -25,9 +25,7 @@ def parse_sandbox_settings(use: str) -> SandboxSettings:
         case "auto" | "required" | "off":
             return SandboxSettings(use)
         case _:
-            raise SettingsInvalid(
-                f"`sandbox.use` is {use!r}", 'write "auto", "required" or "off"; docs/safety/sandbox.md'
-            )
+            raise SettingsInvalid(f"unknown value {use!r} of `sandbox.use`", "choose auto, required or off")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +49,9 @@ class Surroundings:
 class SandboxedLaunch:
     """A launch ready to start: `argv` with `environment`, and `fds` open in the child.
 
-    `label` is what the record says of it; `token` identifies it among those that need stubs, -1 for none.
-    `before` is checked again afterwards, `proxy` is the only way to its hosts, `obeyed` are the paths that
-    controlled programs before.
+    `label` names its isolation in records; `token` identifies it among those that need stubs, -1 for none.
+    `before` are links to check afterwards, `proxy` is the only way to its hosts, `obeyed` are the paths that
+    controlled programs before it ran.
     """
 
     argv: tuple[str, ...]

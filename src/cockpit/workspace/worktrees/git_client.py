@@ -19,7 +19,13 @@ from typing import Literal
 from cockpit.errors import CockpitError
 from cockpit.plugin.workspace import Processes, ProcessResult
 from cockpit.workspace import path_names
-from cockpit.workspace.safe_git import GIT_ENVIRONMENT, TRUSTED_SCOPES, filter_options, safe_git_argv
+from cockpit.workspace.safe_git import (
+    GIT_ENVIRONMENT,
+    TRUSTED_SCOPES,
+    config_options,
+    filter_options,
+    safe_git_argv,
+)
 from cockpit.workspace.worktrees.values import BRANCH_PREFIX, Repository, Worktree, origin_path
 
 GIT_SECONDS = 300.0
@@ -158,12 +164,13 @@ async def _neutral_options(git: GitClient) -> tuple[str, ...]:
     async def run(argv: tuple[str, ...]) -> ProcessResult:
         return await git.processes.run(argv, seconds=GIT_SECONDS, environment=GIT_ENVIRONMENT)
 
-    off = [part for name, value in GIT_SETTINGS.items() for part in ("-c", f"{name}={value}")]
     fields = (await git.run(*MERGE_DRIVER_QUERY))[1].split("\0")
-    for scope, setting in zip(fields[::2], fields[1::2], strict=False):
-        if scope not in TRUSTED_SCOPES:
-            off += ["-c", f"{setting.partition(chr(10))[0]}={TEXT_MERGE}"]
-    return (*off, *await filter_options(run, git.top, "status"))
+    drivers = {
+        setting.partition("\n")[0]: TEXT_MERGE
+        for scope, setting in zip(fields[::2], fields[1::2], strict=False)
+        if scope not in TRUSTED_SCOPES
+    }
+    return (*config_options(GIT_SETTINGS | drivers), *await filter_options(run, git.top, "status"))
 
 
 def _real_paths(*paths: str) -> list[str]:
