@@ -287,7 +287,7 @@ def test_a_new_process_reads_no_file_anew_and_knows_what_a_crash_cut_off(root: P
     (root / "a").write_text("22")
     (root / "b").write_text("new")
     os.close(crashed._pending["c1"].mark.file)
-    crashed._remembered.close()
+    crashed._index.close()
     after = CheckpointStore(str(root), store)
     [record] = after.records("s1")
     assert names(record) == ["a", "b"] and not record.sure and record.call.call == "c1"

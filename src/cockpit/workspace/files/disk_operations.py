@@ -225,8 +225,8 @@ class OpenFolders:
     """The operations of a transaction by real path. Each folder is opened once, without following links, and
     kept open; every method raises `PathRefused` if a link is on the way. Two paths are in the same folder."""
 
-    def __init__(self, calls: DiskOperations) -> None:
-        self._calls = calls
+    def __init__(self, calls: DiskOperations | None = None) -> None:
+        self._calls = calls or DiskOperations()
         self._open: dict[str, int | None] = {}
 
     def spot(self, path: str) -> tuple[int | None, str]:

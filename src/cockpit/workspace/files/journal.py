@@ -196,7 +196,8 @@ def _recover_transaction(record: JournalRecord, folders: OpenFolders) -> tuple[R
     edited = [
         entry for entry in record.entries if record.committed and _was_edited_during_swap(entry, folders)
     ]
-    if not all([retry_once(partial(folders.rename, entry.temp, entry.path)) for entry in edited]):
+    restored = [retry_once(partial(folders.rename, entry.temp, entry.path)) for entry in edited]
+    if not all(restored):
         return RecoveredTransaction("undone", paths), False
     states = {entry.path: _file_state(entry, folders) for entry in record.entries}
     conflicts = tuple(path for path, state in states.items() if state == "other")

@@ -18,8 +18,8 @@ MAX_DEPTH = 8
 
 @dataclass(frozen=True, slots=True)
 class GitFolders:
-    """`stores` are the folders that a commit writes. `fixed` are paths in them that must not change or appear,
-    `unwelcome` those that must not appear where a stub would break git."""
+    """`stores` are the folders that a commit writes. `fixed` are paths in them that must not change or
+    appear, `unwelcome` those that must not appear where a stub would break git."""
 
     stores: tuple[str, ...] = ()
     fixed: tuple[str, ...] = ()

@@ -39,8 +39,8 @@ CLOCK_RESOLUTION_NS = 50_000_000
 
 @dataclass(frozen=True, slots=True)
 class GuardedPaths:
-    """Absolute paths that exist now. `links` are symbolic links among the protected paths. `whole` is False if
-    the tree has more folders than are scanned."""
+    """Absolute paths that exist now. `links` are symbolic links among the protected paths. `whole` is False
+    if the tree has more folders than are scanned."""
 
     protected: tuple[str, ...] = ()
     secret: tuple[str, ...] = ()

@@ -131,12 +131,7 @@ def visible_paths(hides: tuple[str, ...], folder: str = "/") -> Iterator[str]:
 
 
 def launch_plan(
-    argv: tuple[str, ...],
-    *,
-    reads: tuple[str, ...],
-    writes: tuple[str, ...],
-    connects: bool,
-    refusals: bytes,
+    argv: tuple[str, ...], *, reads: tuple[str, ...], writes: tuple[str, ...], connects: bool, refusals: bytes
 ) -> bytes:
     """The plan for the launcher, which confines itself and then becomes `argv`."""
     counts = {name.upper(): most for name, most in limit_values()}

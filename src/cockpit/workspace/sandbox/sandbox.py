@@ -58,8 +58,8 @@ class Sandbox:
         return self._probed.isolation
 
     async def prepare(self, launch: Launch, mark: tuple[str, str]) -> SandboxedLaunch:
-        """Prepare the start of `launch`. The caller closes the `fds` of the result, and passes it to `release`
-        at the end. Raises `SandboxMissing`."""
+        """Prepare the start of `launch`. The caller closes the `fds` of the result, and passes it to
+        `release` at the end. Raises `SandboxMissing`."""
         isolation = await self.isolation()
         if self._settings.use == "required" and isolation.level != "full":
             raise SandboxMissing(
