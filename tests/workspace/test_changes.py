@@ -172,6 +172,7 @@ async def test_an_undo_removes_only_the_folders_it_made(tmp_path: Path) -> None:
     assert tree(tmp_path) == before
 
 
+@pytest.mark.slow
 async def test_a_swapped_folder_never_redirects_a_write(tmp_path: Path) -> None:
     """A thread puts a link to the outside in the place of a folder, over and over, during writes."""
     root, out = tmp_path / "root", tmp_path / "out"

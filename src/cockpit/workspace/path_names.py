@@ -181,7 +181,8 @@ def is_own_secret_on_windows(from_home: tuple[str, ...]) -> bool:
     """Like `is_own_secret`, for parts that start at a Windows home folder."""
     folded_parts = tuple(map(fold_name, from_home))
     return any(
-        folded_parts[: len(own)] == own and is_own_secret(from_home[len(own) :]) for own in OWN_ON_WINDOWS
+        folded_parts[: len(folder)] == folder and is_own_secret(from_home[len(folder) :])
+        for folder in OWN_ON_WINDOWS
     )
 
 

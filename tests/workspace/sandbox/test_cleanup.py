@@ -1,4 +1,4 @@
-"""Processes of a sandboxed program end with it: at its end, at a limit, when cancelled, and when cockpit dies.
+"""Processes of a sandboxed program end with it: at its end, at a limit, when cancelled, if cockpit dies.
 The sandbox leaves nothing in the workspace either."""
 
 import asyncio
