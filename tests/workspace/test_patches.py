@@ -27,7 +27,7 @@ async def patch(root: Path, text: str) -> tuple[str, ...]:
     workspace = LocalWorkspace(str(root))
     files = planner.parse_patch(text)
     present: dict[str, bytes | None] = {}
-    for path in planner.source_paths(files):
+    for path in {file.path for file in files}:
         try:
             present[path] = await workspace.files.read(path)
         except FileNotFoundError:

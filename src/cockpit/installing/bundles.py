@@ -34,7 +34,7 @@ MAX_FILES = 20_000
 
 @dataclass(frozen=True, slots=True)
 class StagedBundle:
-    """A bundle that was copied and is not in force yet. `lines` list what it brings and what it would run."""
+    """A copied bundle that is not in force yet. `lines` list its contents and what it would run."""
 
     name: str
     lines: tuple[str, ...]

@@ -159,7 +159,7 @@ def find_conflicts(beside: Distributions, own: Distributions) -> list[str]:
     for name, value in beside.items():
         if name in own:
             faults.append(
-                f"{name} {value.version} stands behind cockpit's own {own[name].version}, which would be used"
+                f"{name} {value.version} is hidden by cockpit's own {own[name].version}, which would be used"
             )
         faults += find_unmet_needs(value, beside, own)
     return faults

@@ -1,4 +1,4 @@
-"""Installs skills from a folder, an archive or a git address: fetch, inspect, copy. Runs nothing of them.
+"""Installs skills from a folder, an archive or a git address: fetch, inspect, copy. Runs no part of them.
 
 Archives are unpacked with limits: plain files below a single folder, refused as a whole if they hold
 anything else.
@@ -38,8 +38,8 @@ from cockpit.settings.file_io import write_atomically
 from cockpit.workspace.word_set import word_set
 
 ARCHIVE_SUFFIXES = (".zip", ".skill", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
-MAX_ARCHIVE_BYTES = 100_000_000
-MAX_ARCHIVE_FILES = 5_000
+MAX_SKILL_BYTES = 100_000_000
+MAX_SKILL_FILES = 5_000
 CHUNK_BYTES = 65_536
 
 
@@ -52,35 +52,22 @@ class ArchiveEntry:
     content: IO[bytes]
 
 
-def is_archive(path: Path) -> bool:
-    """Whether the file name is that of an archive."""
-    return path.name.lower().endswith(ARCHIVE_SUFFIXES)
-
-
-def unpack(
-    archive: Path, into: Path, largest: int = MAX_ARCHIVE_BYTES, most: int = MAX_ARCHIVE_FILES
-) -> None:
+def unpack(archive: Path, into: Path, largest: int = MAX_SKILL_BYTES, most: int = MAX_SKILL_FILES) -> None:
     """Write the files of `archive` below `into`. Raises `CockpitError` for links, devices, paths that lead
     out, more than `most` files or `largest` bytes, and anything that is not an archive."""
-    left = largest
+    remaining = largest
+    read = _read_zip if archive.name.lower().endswith((".zip", ".skill")) else _read_tar
     try:
-        for count, entry in enumerate(_read_entries(archive), 1):
+        for count, entry in enumerate(read(archive), 1):
             if count > most:
                 raise _refuse_archive(archive, f"it contains more than {most:,} files")
-            left -= _write_entry(entry, _find_target(archive, entry.name, into), left, archive)
+            remaining -= _write_entry(entry, _find_target(archive, entry.name, into), remaining, archive)
     except (tarfile.TarError, zipfile.BadZipFile, lzma.LZMAError, zlib.error, EOFError) as error:
         raise CockpitError(f"{archive} cannot be unpacked: {error}", "download it again") from error
     except (NotImplementedError, RuntimeError) as error:
         raise CockpitError(
             f"{archive} cannot be unpacked: {error}", "unpack it yourself and pass the folder"
         ) from error
-
-
-def _read_entries(archive: Path) -> Iterator[ArchiveEntry]:
-    if archive.name.lower().endswith((".zip", ".skill")):
-        yield from _read_zip(archive)
-    else:
-        yield from _read_tar(archive)
 
 
 def _read_zip(archive: Path) -> Iterator[ArchiveEntry]:
@@ -146,13 +133,11 @@ PROGRAM_SUFFIXES = word_set(
 )
 SOURCE_NOTE = ".cockpit-source.json"
 MAX_DEPTH = 6
-MAX_SKILL_BYTES = 100_000_000
-MAX_SKILL_FILES = 5_000
 
 
 @dataclass(frozen=True, slots=True)
 class OfferedSkill:
-    """A skill that could be installed. `runs` lists what it may run, `faults` what of it will be ignored."""
+    """A skill that can be installed. `runs` lists what it may run, `faults` the parts that are ignored."""
 
     skill: Skill
     files: tuple[str, ...]
@@ -258,7 +243,7 @@ def _open_source(named: str, scratch: Path) -> tuple[Path, str, str]:
         return path.resolve(), str(path.resolve()), ""
     if not path.is_file():
         raise CockpitError(f"{named} does not exist", "pass a folder, an archive or a git address")
-    if is_archive(path):
+    if path.name.lower().endswith(ARCHIVE_SUFFIXES):
         scratch.mkdir()
         unpack(path.resolve(), scratch)
         return scratch, str(path.resolve()), ""
@@ -390,7 +375,7 @@ def _copy_skill(skill: Skill, staged: Path) -> None:
 
 
 def _replace_target(staged: Path, target: Path) -> None:
-    """Move `staged` to `target`, replacing what is there."""
+    """Move `staged` to `target`, replacing an existing skill."""
     old = target.with_name(f".old-{staged.name}")
     flat = target.with_suffix(".md")
     if target.is_symlink():

@@ -1,7 +1,7 @@
 """Reads small regular files safely and writes small files atomically.
 
-Reading refuses what is not a regular file with an `OSError`: a pipe would block for ever, a device would
-answer, a sparse file could fill the memory.
+Reading anything but a regular file raises `OSError`: a pipe would block for ever, a device would answer, a
+sparse file could fill the memory.
 """
 
 import errno

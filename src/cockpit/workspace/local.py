@@ -1,7 +1,7 @@
 """The workspace on this machine: reads files, plans and applies changes, and runs processes under one root.
 
-Every path goes through the resolver first, and what is opened is what was resolved. Names that differ only in
-case or Unicode form are one file on macOS and Windows, so a second one is not created beside the first.
+Every path goes through the resolver first, and exactly the resolved path is opened. Names that differ only in
+case or Unicode form are the same file on macOS and Windows, so a second one is not created beside the first.
 """
 
 import asyncio
@@ -45,8 +45,8 @@ def path_prefix(folder: str, root: str) -> str:
 
 
 def _walk_folder(folder: str, prefix: str, levels: RuleStack, hidden: bool) -> Iterator[FileEntry]:
-    found, levels = list_folder(folder, levels, hidden)
-    for entry in found:
+    entries, levels = list_folder(folder, levels, hidden)
+    for entry in entries:
         if entry.is_dir(follow_symlinks=False):
             yield from _walk_folder(entry.path, f"{prefix}{entry.name}/", levels, hidden)
         elif (file := make_entry(entry, prefix)) is not None:
@@ -96,14 +96,14 @@ class LocalFiles:
 
     def _entries(self, folder: str, hidden: bool) -> tuple[FileEntry, ...]:
         root = self._resolver.root
-        found, _ = ignore_rules.list_folder(folder, ignore_rules.rules_above(root, folder), hidden)
+        entries, _ = ignore_rules.list_folder(folder, ignore_rules.rules_above(root, folder), hidden)
         prefix = path_prefix(folder, root)
-        rows = [row for entry in found if (row := make_entry(entry, prefix)) is not None]
+        rows = [row for entry in entries if (row := make_entry(entry, prefix)) is not None]
         return tuple(sorted(rows, key=lambda row: (row.kind != "folder", row.path)))
 
     async def walk(self, path: str = ".", hidden: bool = False) -> AsyncIterator[FileEntry]:
-        found = walk_files(self._resolver.root, self._folder(path), hidden)
-        while batch := await asyncio.to_thread(lambda: tuple(itertools.islice(found, WALK_BATCH))):
+        files = walk_files(self._resolver.root, self._folder(path), hidden)
+        while batch := await asyncio.to_thread(lambda: tuple(itertools.islice(files, WALK_BATCH))):
             for entry in batch:
                 yield entry
 
@@ -130,16 +130,16 @@ def refuse_case_collision(root: str, path: str, gone: Collection[str]) -> None:
         return
     above = ""
     for name in path.split("/"):
-        here = f"{above}{name}"
-        if not os.path.lexists(os.path.join(root, here)):
+        current = f"{above}{name}"
+        if not os.path.lexists(os.path.join(root, current)):
             variant = _find_case_variant(os.path.join(root, above), name)
             if variant and f"{above}{variant}" not in gone:
                 raise ChangeRefused(
-                    f"{here} differs only in case from {above}{variant}, which exists",
+                    f"{current} differs only in case from {above}{variant}, which exists",
                     "on macOS and Windows they are the same file; use that name, or rename it first",
                 )
             return
-        above = f"{here}/"
+        above = f"{current}/"
 
 
 def refuse_case_collisions(paths: Collection[str]) -> None:
@@ -251,7 +251,7 @@ class LocalWorkspace:
         return Applied(changes, undo_changes(changes, modes))
 
     def _drop_empty(self, targets: tuple[WriteTarget, ...]) -> None:
-        """Remove folders that were made for files which are gone again: an undo leaves none behind."""
+        """Remove folders that were made for files which no longer exist: an undo leaves none behind."""
         for target in targets:
             above = os.path.dirname(target.path)
             while target.after is None and above in self._made:

@@ -298,7 +298,7 @@ def prune_store(
     """Delete the records of old sessions, then the oldest while the store is too large, then every blob that
     neither a record nor the index (`named`) refers to.
 
-    Returns how many blobs were deleted; 0 if it was done lately or another process uses the store.
+    Returns how many blobs were deleted; 0 if it was done recently or another process uses the store.
     """
     stamp, now = folder / "tidied", time.time()
     if stamp.exists() and now - stamp.stat().st_mtime < PRUNE_INTERVAL:

@@ -59,7 +59,7 @@ _operation_count = 0
 
 
 def _stop_at_fault_point(name: str) -> None:
-    """Let every operation through except the one that a test has named."""
+    """Kill this process before the operation that a test has named."""
     global _operation_count
     if not _wanted or _wanted not in ("disk.any", f"disk.{name}"):
         return

@@ -47,7 +47,7 @@ class JournalRecord:
 
 @dataclass(slots=True)
 class Journal:
-    """An open journal file, locked so that nobody recovers a transaction that is still running."""
+    """An open journal file, locked so that no process recovers a running transaction."""
 
     path: str
     file: int
@@ -201,7 +201,9 @@ def _recover_transaction(record: JournalRecord, folders: OpenFolders) -> tuple[R
         return RecoveredTransaction("undone", paths), False
     states = {entry.path: _file_state(entry, folders) for entry in record.entries}
     conflicts = tuple(path for path, state in states.items() if state == "other")
-    ready = all(_can_roll_forward(entry, states[entry.path], folders) for entry in record.entries)
+    # Going forward needs the complete new content of each file that is not in place yet.
+    waiting = [entry for entry in record.entries if entry.after and states[entry.path] != "after"]
+    ready = all(_digest_of(entry.temp, folders) == entry.after for entry in waiting)
     forward = record.committed and not conflicts and ready
     clean = True
     for entry in record.entries:
@@ -239,11 +241,6 @@ def _digest_of(path: str, folders: OpenFolders) -> str | None:
         return ""
     except (ChangeRefused, PathRefused):
         return None
-
-
-def _can_roll_forward(entry: JournalEntry, state: FileState, folders: OpenFolders) -> bool:
-    """Whether the new content that the entry still needs is complete."""
-    return state == "after" or not entry.after or _digest_of(entry.temp, folders) == entry.after
 
 
 def _roll_forward(entry: JournalEntry, folders: OpenFolders) -> None:

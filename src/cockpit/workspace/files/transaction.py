@@ -1,4 +1,4 @@
-"""Writes files all or nothing. Works on bytes and real paths; knows nothing of plans or hunks.
+"""Writes files all or nothing. Works on bytes and real paths, not on plans or hunks.
 
 The order, so that a crash at any point leaves the tree before or after, never between: check, journal, new
 folders, temporary files, backups, check again, `commit` in the journal, renames, remove backups, remove the

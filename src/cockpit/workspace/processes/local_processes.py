@@ -283,7 +283,7 @@ def _make_sandbox(root: str, settings: SandboxSettings, linked: tuple[str, ...])
 
 
 async def _prepare_launch(sandbox: "Sandbox", launch: Launch, mark: tuple[str, str]) -> SandboxedLaunch:
-    """Prepare `launch` in the sandbox. If cancelled meanwhile, clean up what was prepared."""
+    """Prepare `launch` in the sandbox. If cancelled meanwhile, release it again."""
     preparation = asyncio.ensure_future(sandbox.prepare(launch, mark))
     try:
         return await asyncio.shield(preparation)

@@ -29,7 +29,7 @@ def make_mark() -> tuple[str, str]:
 
 
 class SpawnOptions(TypedDict, total=False):
-    """What makes a child the leader of its own process group."""
+    """The options that make a child the leader of its own process group."""
 
     start_new_session: bool
     creationflags: int

@@ -1,6 +1,6 @@
 """Which shell runs a command line, and which pattern of a plain command line can be remembered.
 
-Pure functions that do not know what is dangerous.
+Pure functions; they do not judge what is dangerous.
 """
 
 import re

@@ -240,7 +240,7 @@ class MountStubs:
             self.end(os.open(self._users, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
 
     def _sweep_if_only_user(self, token: int) -> None:
-        """Remove all stubs if nobody else holds the users' lock; this process then holds it exclusively."""
+        """Remove all stubs if no other process holds the users' lock, which is then held exclusively."""
         try:
             _flock(token, "LOCK_EX", "LOCK_NB")
         except BlockingIOError:

@@ -108,23 +108,17 @@ def _try_bubblewrap(program: str) -> tuple[BubblewrapFeatures | None, str]:
         options += ["--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv"]
         options += ["--ro-bind", "/", "/", "--tmpfs", "/tmp", "--dev", "/dev", "--proc", "/proc"]
         options += ["--ro-bind", "/proc/sys", "/proc/sys"]
-        done = _run_filtered((program, *options), ("/bin/sh", "-c", "echo $$"))
+        # With the seccomp filter that commands get.
+        fd = memory_file(refusals(os.uname().machine, unix=False))
+        try:
+            done = _run((program, *options, "--seccomp", str(fd), "--", "/bin/sh", "-c", "echo $$"), fd)
+        finally:
+            os.close(fd)
         # In a pid namespace the shell is one of the first processes; a fake bwrap would not pass this.
         if done is not None and done.returncode == 0 and done.stdout.strip() in ("1", "2", "3"):
             return features, ""
         message = message or _first_line(done)
     return None, message
-
-
-def _run_filtered(
-    options: tuple[str, ...], command: tuple[str, ...]
-) -> "subprocess.CompletedProcess[str] | None":
-    """Run with the seccomp filter that commands get."""
-    fd = memory_file(refusals(os.uname().machine, unix=False))
-    try:
-        return _run((*options, "--seccomp", str(fd), "--", *command), fd)
-    finally:
-        os.close(fd)
 
 
 def memory_file(content: bytes) -> int:

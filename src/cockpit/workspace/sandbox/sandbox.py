@@ -134,7 +134,11 @@ class Sandbox:
         with self._lock:
             limits = self._limits = self._limits or kernel_limits.resource_limits(os.getuid())
             git = git_folders.git_folders(self._top)
-            token, stubs = self._begin(launch, git)
+            token, stubs = -1, tuple[str, ...]()
+            if launch.profile != "read":
+                token, stubs = self._stubs().begin(
+                    tuple(path for path in git.fixed if not os.path.lexists(path))
+                )
             try:
                 guarded = self._look()
                 unwelcome = (*git.unwelcome, *guarded_paths.unwelcome_paths(self._around.root))
@@ -159,11 +163,6 @@ class Sandbox:
         return SandboxedLaunch(
             argv, environment, label, (options_file, refusals), token, before, obeyed=obeyed
         )
-
-    def _begin(self, launch: Launch, git: git_folders.GitFolders) -> tuple[int, tuple[str, ...]]:
-        if launch.profile == "read":
-            return -1, ()
-        return self._stubs().begin(tuple(one for one in git.fixed if not os.path.lexists(one)))
 
     def _view(
         self,

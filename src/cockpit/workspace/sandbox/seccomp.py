@@ -18,7 +18,7 @@ AF_UNIX, AF_INET, AF_INET6, AF_NETLINK = 1, 2, 10, 16
 NEW_USER = 0x10000000
 SETUID = 0o4000
 CREATES = 0o100 | 0o20000000  # O_CREAT, __O_TMPFILE: only then does open(2) look at its mode
-TERMINAL_INPUT_IOCTLS = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX: typing into somebody's terminal
+TERMINAL_INPUT_IOCTLS = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX: typing into a terminal
 
 
 @dataclass(frozen=True, slots=True)

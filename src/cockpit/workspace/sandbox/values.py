@@ -32,9 +32,9 @@ def parse_sandbox_settings(use: str) -> SandboxSettings:
 class Surroundings:
     """The folders a sandbox must know. All are real and absolute.
 
-    `own` are cockpit's own (settings, state, cache), which no program sees. `state` holds the records of
-    stubs, `scratch` is the one folder besides the workspace that a program may write on disk. `linked` are
-    folders elsewhere to which links of the workspace lead; they are shown read-only.
+    `own` are cockpit's folders (settings, state, cache), which no program sees. `state` holds the records of
+    stubs. `scratch` is the only folder besides the workspace that a program may write. `linked` are targets
+    of links in the workspace; they are shown read-only.
     """
 
     root: str

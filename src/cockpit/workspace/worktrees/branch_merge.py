@@ -1,8 +1,8 @@
 """Merges the branch of a worktree into another: tried in a scratch worktree, and applied only without
 conflicts and only to a clean tree.
 
-With conflicts nobody's tree or index changes. If the branch began with carried-over uncommitted changes, only
-what came after them is merged.
+A conflict changes no tree and no index. Carried-over uncommitted changes at the start of a branch are not
+merged, only later work.
 """
 
 import asyncio
@@ -62,7 +62,7 @@ async def try_merge(
 
 
 async def preview_merge(git: GitClient, repo: Repository, branch: str, target: str = "") -> MergeTrial:
-    """What merging would do; nothing of the trial is left."""
+    """The result of a trial merge, which leaves nothing behind."""
     async with try_merge(git, repo, branch, target) as (merged, _):
         return merged
 
@@ -117,7 +117,7 @@ async def require_clean_tree(git: GitClient, merge: MergeTrial) -> None:
 
 
 async def commit_pending_work(git: GitClient, repo: Repository, branch: str) -> None:
-    """Commit uncommitted changes in the worktree of `branch`, if nobody works there."""
+    """Commit uncommitted changes in the worktree of `branch`, unless an agent works there."""
     tree = await find_worktree(git, repo, branch)
     if tree is None:
         return

@@ -1,9 +1,9 @@
-"""Git for worktrees: running commands, opening a repository, our refs, and snapshots of a work tree.
+"""Git for worktrees: running commands, opening a repository, our refs, and snapshots of a checkout.
 
 As with `safe_git`, no hook, helper or filter of the repository runs; in addition nothing is signed, and merge
-drivers that the repository names are replaced by git's text merge. Our refs outlive a crash, and git's
-garbage collection keeps what they name: `refs/cockpit/TAIL/base` for the branch `cockpit/TAIL`. A snapshot is
-a commit that no branch knows; secrets, ignored files and large files are left out and listed.
+drivers of the repository are replaced by git's text merge. Our refs, such as `refs/cockpit/TAIL/base` for the
+branch `cockpit/TAIL`, survive a crash and protect their commits from garbage collection. A snapshot is a commit
+on no branch; secrets, ignored files and large files are left out and listed.
 """
 
 import asyncio

@@ -101,7 +101,7 @@ def is_intact(link: PackageLink) -> bool:
 
 
 def remove_links(worktree: str, links: Iterable[PackageLink]) -> None:
-    """Remove the links, and never what they lead to."""
+    """Remove the links, never their targets."""
     for link in links:
         if is_link(link.at):
             # A junction is removed like a folder; its content stays.
