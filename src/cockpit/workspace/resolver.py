@@ -114,16 +114,9 @@ class Resolver:
         lexical = self.lexical(path)
         real = real_path(lexical)
         inside = is_within(real, self.root)
-        facts, reason = _stat_path(real)
-        if reason := _unsafe_reason(lexical, real) or reason:
-            return PathVerdict("deny", real, inside, reason, "device")
-        if reason := self._secret(real) or (self._secret(lexical) if lexical != real else ""):
-            reason = f"{reason}; ask the user for the value you need"
-            return PathVerdict("deny", real, inside, reason, "secret")
-        if facts is not None and facts.st_nlink > 1 and (verdict := self._shared(real, facts, access)):
-            return verdict
-        if access == "write" and (refused := self._unwritable(lexical, real, inside)):
-            return refused
+        reason, kind = self._refusal(lexical, real, inside, access)
+        if reason:
+            return PathVerdict("deny", real, inside, reason, kind)
         if not inside:
             return PathVerdict("ask", real, False, f"{real} is outside {self.root}", "outside")
         if access == "write" and (reason := path_names.install_hook_reason(_below(real, self.root))):
@@ -144,11 +137,11 @@ class Resolver:
 
     def lexical(self, path: str) -> str:
         """`path` made absolute (`~`, the root, `.`) without following links."""
-        wide = path
+        expanded = path
         if path.startswith("~"):
-            own = path == "~" or path.startswith(("~/", f"~{os.sep}"))
-            wide = self.home_folder() + path[1:] if own else os.path.expanduser(path)
-        joined = os.path.join(self.root, wide)
+            is_own = path == "~" or path.startswith(("~/", f"~{os.sep}"))
+            expanded = self.home_folder() + path[1:] if is_own else os.path.expanduser(path)
+        joined = os.path.join(self.root, expanded)
         if self.named and self.named != self.root and is_within(joined, self.named):
             return os.path.join(self.root, os.path.relpath(joined, self.named))
         return joined
@@ -162,11 +155,25 @@ class Resolver:
     def home_folder(self) -> str:
         return self.home or os.path.expanduser("~")
 
-    def _unwritable(self, lexical: str, real: str, inside: bool) -> PathVerdict | None:
+    def _refusal(self, lexical: str, real: str, inside: bool, access: Access) -> tuple[str, PathKind]:
+        """Why no tool may touch the path, and the kind of path; an empty reason if tools may."""
+        facts, reason = _stat_path(real)
+        if reason := _unsafe_reason(lexical, real) or reason:
+            return reason, "device"
+        if reason := self._secret(real) or (self._secret(lexical) if lexical != real else ""):
+            return f"{reason}; ask the user for the value you need", "secret"
+        if facts is not None and facts.st_nlink > 1:
+            if other := find_secret_hard_link(facts, _real_folder(self.home_folder()), self.root):
+                return f"it is a hard link to {other}; ask the user for the value you need", "secret"
+            if access == "write":
+                names = facts.st_nlink
+                return f"it is a hard link ({names} names); replace it by a separate copy first", "link"
+        return self._write_refusal(lexical, real, inside) if access == "write" else ("", "plain")
+
+    def _write_refusal(self, lexical: str, real: str, inside: bool) -> tuple[str, PathKind]:
         named_inside = is_within(os.path.normpath(lexical), self.root)
         if not inside and named_inside:
-            reason = f"it is a link to {real}, outside {self.root}"
-            return PathVerdict("deny", real, inside, reason, "link")
+            return f"it is a link to {real}, outside {self.root}", "link"
         # The user chose the names above the root, as in ~/.claude/worktrees/x.
         candidates = [_below(real, self.root) if inside else _parts(real)]
         if named_inside:
@@ -175,31 +182,16 @@ class Resolver:
             # A backslash separates names on other systems: `.git\\config` is git's own file there.
             flat = tuple(name for part in parts for name in part.split("\\"))
             if reason := path_names.protected_reason(flat):
-                reason = f"{reason}; only the user may change it"
-                return PathVerdict("deny", real, inside, reason, "protected")
+                return f"{reason}; only the user may change it", "protected"
         for folder in (*_git_folders(self.root), *self._own_folders()):
             if is_within(fold_path_case(real), fold_path_case(folder)):
-                reason = f"{folder} controls programs that run later; only the user may change it"
-                return PathVerdict("deny", real, inside, reason, "protected")
+                return f"{folder} controls programs that run later; only the user may change it", "protected"
         if not inside and self.origin and is_within(fold_path_case(real), fold_path_case(self.origin)):
             name = os.path.relpath(real, self.origin).replace(os.sep, "/")
-            reason = f"it is in the tree that this worktree was made from; use {name} instead"
-            return PathVerdict("deny", real, inside, reason, "protected")
+            return f"it is in the tree that this worktree was made from; use {name} instead", "protected"
         if not inside and _is_system(real):
-            reason = "it belongs to the system; only the user may change it"
-            return PathVerdict("deny", real, inside, reason, "system")
-        return None
-
-    def _shared(self, real: str, facts: os.stat_result, access: Access) -> PathVerdict | None:
-        """The verdict on a file with hard links: refused if another name is a secret, or for writing."""
-        inside = is_within(real, self.root)
-        if other := find_secret_hard_link(facts, _real_folder(self.home_folder()), self.root):
-            reason = f"it is a hard link to {other}; ask the user for the value you need"
-            return PathVerdict("deny", real, inside, reason, "secret")
-        if access == "read":
-            return None
-        reason = f"it is a hard link ({facts.st_nlink} names); replace it by a separate copy first"
-        return PathVerdict("deny", real, inside, reason, "link")
+            return "it belongs to the system; only the user may change it", "system"
+        return "", "plain"
 
     def _secret(self, path: str) -> str:
         path = os.path.normpath(path)

@@ -110,8 +110,8 @@ def apply_hunks(
     accepted: Collection[str],
     written: Mapping[str, bytes] | None = None,
 ) -> bytes:
-    """`before` with only the hunks whose ids are in `accepted`. The bytes in `written` replace the new lines of
-    a hunk. All hunks give exactly `after`, no hunks exactly `before`."""
+    """`before` with only the hunks whose ids are in `accepted`. The bytes in `written` replace the new lines
+    of a hunk. All hunks give exactly `after`, no hunks exactly `before`."""
     old, new = split_lines(before), split_lines(after)
     instead = written or {}
     out: list[bytes] = []

@@ -50,7 +50,7 @@ class PatchChunk:
 
 @dataclass(frozen=True, slots=True)
 class FilePatch:
-    """The change of one file. `to` is a new name, `mode` new permission bits. A `copy` does not change `path`.
+    """The change of one file. `to` is a new name, `mode` new permission bits. A `copy` leaves `path` alone.
     `counted`: the patch lists every line, as a unified diff does."""
 
     action: Literal["add", "update", "delete", "copy"]

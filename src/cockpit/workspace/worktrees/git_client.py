@@ -2,8 +2,8 @@
 
 As with `safe_git`, no hook, helper or filter of the repository runs; in addition nothing is signed, and merge
 drivers of the repository are replaced by git's text merge. Our refs, such as `refs/cockpit/TAIL/base` for the
-branch `cockpit/TAIL`, survive a crash and protect their commits from garbage collection. A snapshot is a commit
-on no branch; secrets, ignored files and large files are left out and listed.
+branch `cockpit/TAIL`, survive a crash and protect their commits from garbage collection. A snapshot is a
+commit on no branch; secrets, ignored files and large files are left out and listed.
 """
 
 import asyncio
