@@ -73,10 +73,10 @@ class IndexedFolder:
             yield path + name
             yield from folder.walk_folders(f"{path}{name}/")
 
-    def at(self, parts: list[str]) -> "IndexedFolder":
-        """The folder at a path below this one, created if it is not indexed."""
+    def at(self, path: str) -> "IndexedFolder":
+        """The folder at `path` below this one, created if it is not indexed."""
         folder = self
-        for name in parts:
+        for name in path.split("/") if path else ():
             folder = folder.folders.setdefault(name, IndexedFolder())
         return folder
 
@@ -90,7 +90,7 @@ class IndexedFolder:
         """Record the file at `path`, or its absence."""
         above, _, name = path.rpartition("/")
         if file is not None:
-            self.at(above.split("/") if above else []).files[name] = file
+            self.at(above).files[name] = file
         elif (folder := self._folder_at(above)) is not None:
             folder.files.pop(name, None)
 
@@ -182,7 +182,7 @@ class StoredIndex:
 def _read_line(tree: IndexedFolder, line: list[object]) -> None:
     name = str(line[0])
     if len(line) == 1:
-        tree.at(name.split("/"))
+        tree.at(name)
     elif line[1] is None:
         tree.put(name, None)
     else:

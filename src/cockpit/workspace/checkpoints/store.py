@@ -77,10 +77,9 @@ class LineCounter:
 
 @dataclass(slots=True)
 class PendingCall:
-    """A running call. `before` are the paths that it declared; None: it may write any path."""
+    """A running call. `mark.before` are the paths that it declared; None: it may write any path."""
 
     mark: CallMark
-    before: BeforeFiles | None
     missing: tuple[str, ...] = ()
     delta: TreeDelta = field(default_factory=TreeDelta)
 
@@ -125,7 +124,7 @@ class CheckpointStore:
                 self._ready()
                 if not self.problem:
                     self._between(call, self._scan(), jobs)
-                    self._pending[call.call] = PendingCall(self.ledger.begin(call), None)
+                    self._pending[call.call] = PendingCall(self.ledger.begin(call))
             except ScanStopped:
                 return "the session is closing"
             except TooManyFiles:
@@ -141,7 +140,7 @@ class CheckpointStore:
             if pending is None:
                 return None
             try:
-                if pending.before is None:
+                if pending.mark.before is None:
                     self._scan()
                     delta = pending.delta
                 else:
@@ -249,14 +248,14 @@ class CheckpointStore:
 
     def _recover(self, mark: CallMark, changed: TreeDelta) -> None:
         """Record what an interrupted call changed; others may have written at the same time."""
-        delta = changed if mark.before is None else self._written(PendingCall(mark, mark.before))
+        delta = changed if mark.before is None else self._written(PendingCall(mark))
         if delta:
             self.ledger.add(CallRecord("call", mark.call, time.time(), delta, sure=mark.before is not None))
         mark.end()
 
     def _between(self, call: CheckpointCall, delta: TreeDelta, jobs: bool) -> None:
         """Changes before a call are the user's, unless a background job may have made them."""
-        if delta and jobs and not any(pending.before is None for pending in self._pending.values()):
+        if delta and jobs and not any(pending.mark.before is None for pending in self._pending.values()):
             job = replace(call, call=f"{call.call}-jobs", title="background jobs")
             self.ledger.add(CallRecord("call", job, call.started, delta, sure=False))
 
@@ -264,10 +263,10 @@ class CheckpointStore:
         """Scan; what changed belongs to every running call that may have written it."""
         delta = self._scan_root()
         # Files that a running call has declared are reported by that call.
-        declared = {path for pending in self._pending.values() for path in pending.before or ()}
+        declared = {path for pending in self._pending.values() for path in pending.mark.before or ()}
         delta = replace(delta, files=tuple(file for file in delta.files if file.path not in declared))
         for pending in self._pending.values():
-            if pending.before is None:
+            if pending.mark.before is None:
                 pending.delta = join_deltas(pending.delta, delta)
         if self._tree is not None:
             find = self._tree.find
@@ -296,12 +295,12 @@ class CheckpointStore:
             if not os.path.isdir(os.path.join(self.root, above))
         }
         mark = self.ledger.begin(call, before)
-        self._pending[call.call] = PendingCall(mark, before, tuple(sorted(missing)))
+        self._pending[call.call] = PendingCall(mark, tuple(sorted(missing)))
 
     def _written(self, pending: PendingCall) -> TreeDelta:
-        assert pending.before is not None
+        assert pending.mark.before is not None
         files: list[FileDelta] = []
-        for path, before in pending.before.items():
+        for path, before in pending.mark.before.items():
             after = self._observe(path)
             if not is_same_file(before, after):
                 files.append(FileDelta(path, before, after))

@@ -11,6 +11,7 @@ from cockpit.plugin.workspace import Profile
 from cockpit.workspace.resolver import is_within
 from cockpit.workspace.sandbox.git_folders import GitFolders
 from cockpit.workspace.sandbox.guarded_paths import GuardedPaths
+from cockpit.workspace.sandbox.host_view import HostView
 
 # Bytes of memory for temporary files: in /tmp and the home folder, and in every other hidden folder.
 LARGE_TMPFS, SMALL_TMPFS = str(2 << 30), str(64 << 20)
@@ -30,19 +31,15 @@ class BubblewrapFeatures:
 
 @dataclass(frozen=True, slots=True)
 class SandboxView:
-    """The file system of one launch. `outer` and `inner` are hidden folders around and inside the workspace,
-    `shown` paths in them that stay visible, `masked` single paths that cannot be opened, `top` the work tree
-    that contains the root. With `hosts_network` there is no network namespace."""
+    """The file system of one launch. `top` is the checkout that contains the root, `host` the rest of the
+    machine. With `hosts_network` there is no network namespace."""
 
     root: str
     top: str
     home: str
     cwd: str
     profile: Profile
-    outer: tuple[str, ...]
-    inner: tuple[str, ...]
-    shown: tuple[str, ...]
-    masked: tuple[str, ...]
+    host: HostView
     guarded: GuardedPaths
     stubs: tuple[str, ...]
     git: GitFolders
@@ -65,13 +62,13 @@ def bubblewrap_arguments(
     for name, value in environment.items():
         options += ["--setenv", name, value]
     options += ["--ro-bind", "/", "/"]
-    options += [*_hide_folders(view, view.outer, features), *_show_paths(view, view.outer)]
+    options += [*_hide_folders(view, view.host.outer, features), *_show_paths(view, view.host.outer)]
     options += ["--dir", view.home, *_mount_workspace(view)]
-    options += [*_hide_folders(view, view.inner, features), *_show_paths(view, view.inner)]
+    options += [*_hide_folders(view, view.host.inner, features), *_show_paths(view, view.host.inner)]
     options += ["--bind", view.scratch, view.scratch]
     if view.proxy:
         options += ["--ro-bind", view.proxy, PROXY_SOCKET]
-    options += [*_mount_guards(view), *_mask_paths(view.masked), *_mount_devices(features)]
+    options += [*_mount_guards(view), *_mask_paths(view.host.masked), *_mount_devices(features)]
     return [*options, "--chdir", view.cwd]
 
 
@@ -86,7 +83,7 @@ def _hide_folders(view: SandboxView, folders: tuple[str, ...], features: Bubblew
 
 
 def _show_paths(view: SandboxView, hides: tuple[str, ...]) -> list[str]:
-    paths = [path for path in view.shown if any(is_within(path, folder) for folder in hides)]
+    paths = [path for path in view.host.shown if any(is_within(path, folder) for folder in hides)]
     return [part for path in paths for part in ("--ro-bind-try", path, path)]
 
 

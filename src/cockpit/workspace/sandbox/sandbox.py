@@ -179,16 +179,16 @@ class Sandbox:
         reached = (root, self._top, *git.stores, *shown, around.scratch)
         if shares and is_within(servers := os.path.realpath("/etc/resolv.conf"), "/run"):
             shown = (*shown, servers)
+        masked = (*machine.masked, *host_view.reachable_sockets(machine.outer, reached))
+        host = replace(machine, shown=shown, masked=masked)
+        cwd, profile = launch.cwd, launch.profile
         return bubblewrap.SandboxView(
             root,
             self._top,
             around.home,
-            launch.cwd,
-            launch.profile,
-            machine.outer,
-            machine.inner,
-            shown,
-            (*machine.masked, *host_view.reachable_sockets(machine.outer, reached)),
+            cwd,
+            profile,
+            host,
             guarded,
             stubs,
             git,
