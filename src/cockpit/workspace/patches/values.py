@@ -81,7 +81,7 @@ def check_patch_path(path: str, place: int) -> str:
     """The normalized `path`, which must be relative and without `..`. Raises `PatchRefused`."""
     parts = path.replace("\\", "/").split("/")
     if not path or path.startswith(("/", "\\", "~")) or (len(path) > 1 and path[1] == ":"):
-        raise PatchRefused(f"patch line {place}: {path!r} is not relative; write the path from the root")
+        raise PatchRefused(f"patch line {place}: {path!r} is an absolute path; write it relative to the root")
     if ".." in parts:
         raise PatchRefused(f"patch line {place}: {path!r} goes up with ..; write the path from the root")
     return "/".join(part for part in path.split("/") if part not in ("", "."))
