@@ -1,4 +1,4 @@
-"""Generations: what is staged is nobody's until it is committed."""
+"""Generations of installed plugins: nothing uses a staged one until it is committed."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`cockpit plugins new`: what it makes passes its own tests at once."""
+"""`cockpit plugins new`: the generated plugin passes its own tests at once."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What a person may name to be installed."""
+"""The sources that a user can name to install."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What a person enters becomes a value of the field's kind, or a word on what would."""
+"""Text entered into a form becomes a value of the field's kind, or an error that names valid input."""
 
 import pytest
 

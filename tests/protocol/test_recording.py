@@ -1,4 +1,4 @@
-"""A recording is a channel like any other."""
+"""Recordings behave like any other channel."""
 
 import asyncio
 from pathlib import Path

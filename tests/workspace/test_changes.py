@@ -1,4 +1,4 @@
-"""Plans on a virtual tree, and what becomes of them on disk and in memory."""
+"""Change sets: planned on a virtual tree, then applied on disk and in memory."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""The environment a child gets says itself which programs are found."""
+"""The environment of child processes."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Both forms of patches, to the byte: what they do, and what they refuse with everything left alone."""
+"""Both forms of patches: the exact result, and refusals that leave every file unchanged."""
 
 import json
 import re

@@ -1,5 +1,4 @@
-"""What git writes, our patches apply: trees of many kinds, `git diff` between them, and the second made of
-the first to the byte, names, contents and modes."""
+"""Patches written by `git diff` for trees of many kinds give the same names, contents and modes."""
 
 import random
 import subprocess

@@ -1,4 +1,4 @@
-"""Programs run, stream, end, and take everything they started with them."""
+"""Programs run, stream their output, and end together with everything they started."""
 
 import asyncio
 import contextlib

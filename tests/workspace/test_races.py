@@ -1,4 +1,4 @@
-"""A path that changes between the check and its use: nothing outside is read or written."""
+"""A path that changes between check and use: nothing outside of the root is read or written."""
 
 import asyncio
 import errno

@@ -1,4 +1,4 @@
-"""What a path is, and whether it can ever be touched."""
+"""The verdict on paths: allowed, needing approval, or denied."""
 
 import json
 import os

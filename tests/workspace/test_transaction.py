@@ -1,4 +1,4 @@
-"""A write is all or nothing: whatever call fails, and wherever the process dies."""
+"""Transactions are all or nothing, whichever operation fails and wherever the process dies."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.workspace.scripts import OLD, SCRIPTS, grown, targets
+from tests.workspace.sample_writes import OLD, SCRIPTS, grown, targets
 from tests.workspace.trees import grow, tree
 
 from cockpit.plugin.changes import WriteFile
@@ -27,7 +27,7 @@ from cockpit.workspace.local import LocalWorkspace
 pytestmark = pytest.mark.slow
 
 HERE = Path(__file__).parents[2]
-RUN = (sys.executable, "-m", "tests.workspace.killed")
+RUN = (sys.executable, "-m", "tests.workspace.kill_points")
 
 
 def failing(number: int, code: int, for_ever: bool) -> Callable[[str], None]:

@@ -1,4 +1,4 @@
-"""A store outlives kill -9 at any of its file calls: what was on record is, and the next look works."""
+"""The checkpoint store survives a kill at any file operation."""
 
 import os
 import random

@@ -1,4 +1,4 @@
-"""What a call changed is on record, with the bytes to take it back, and nobody else's work is in it."""
+"""The store records the changes of each call, with the contents needed to undo them, and no other changes."""
 
 import hashlib
 import os

@@ -1,4 +1,4 @@
-"""Names, paths and links of worktrees, by their letters alone: also those of Windows."""
+"""Names, paths and links of worktrees as text, those of Windows included."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""What counts as a file of the project: the same as git says, and well-known caches apart."""
+"""The files of a project are those that git lists, without well-known caches."""
 
 import subprocess
 from pathlib import Path

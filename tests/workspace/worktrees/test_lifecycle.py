@@ -1,4 +1,4 @@
-"""Making worktrees: from the active HEAD, with what is not committed, on real repositories."""
+"""Creating worktrees in real repositories: from the current HEAD, with uncommitted changes."""
 
 import asyncio
 import os

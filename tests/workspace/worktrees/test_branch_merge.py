@@ -1,4 +1,4 @@
-"""Settling, merging back and pruning, on real repositories: a conflict leaves everything as it was."""
+"""Settling, merging and pruning worktrees in real repositories; a conflict changes nothing."""
 
 import asyncio
 import os
