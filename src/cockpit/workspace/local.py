@@ -22,7 +22,7 @@ from cockpit.workspace.files.journal import RecoveredTransaction, recover_transa
 from cockpit.workspace.files.transaction import Transaction, WriteTarget
 from cockpit.workspace.processes.local_processes import LocalProcesses
 from cockpit.workspace.resolver import Resolver
-from cockpit.workspace.sandbox.values import SandboxSettings
+from cockpit.workspace.sandbox.values import SandboxUse
 
 
 def walk_files(root: str, start: str = ".", hidden: bool = False) -> Iterator[FileEntry]:
@@ -172,7 +172,7 @@ class LocalWorkspace:
         root: str,
         state: str = "",
         calls: DiskOperations | None = None,
-        sandbox: SandboxSettings | None = None,
+        sandbox: SandboxUse = "auto",
         origin: str = "",
         linked: tuple[str, ...] = (),
     ) -> None:

@@ -13,7 +13,7 @@ from cockpit.plugin.workspace import Launch, SandboxMissing, SealBroken
 from cockpit.workspace.processes.child_process import ProcessFailed
 from cockpit.workspace.processes.local_processes import LocalProcesses
 from cockpit.workspace.sandbox import kernel_limits, probe
-from cockpit.workspace.sandbox.values import SandboxSettings, parse_sandbox_settings
+from cockpit.workspace.sandbox.values import parse_sandbox_use
 
 
 async def test_isolation_has_a_reason_unless_it_is_full(box: Box) -> None:
@@ -64,7 +64,7 @@ async def test_without_bubblewrap_the_reason_names_the_fix(
 ) -> None:
     (tmp_path / "empty").mkdir()
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
-    processes = LocalProcesses(str(box.root), SandboxSettings("required"))
+    processes = LocalProcesses(str(box.root), "required")
     try:
         isolation = await processes.isolation()
         assert isolation.level != "full"
@@ -80,17 +80,17 @@ async def test_without_bubblewrap_the_reason_names_the_fix(
 
 
 def test_an_unknown_setting_of_the_sandbox_is_refused() -> None:
-    assert [parse_sandbox_settings(word).use for word in ("auto", "required", "off")] == [
+    assert [parse_sandbox_use(word) for word in ("auto", "required", "off")] == [
         "auto",
         "required",
         "off",
     ]
     with pytest.raises(SettingsInvalid, match="maybe"):
-        parse_sandbox_settings("maybe")
+        parse_sandbox_use("maybe")
 
 
 async def test_a_switched_off_sandbox_is_reported(box: Box) -> None:
-    processes = LocalProcesses(str(box.root), SandboxSettings("off"))
+    processes = LocalProcesses(str(box.root), "off")
     isolation = await processes.isolation()
     assert (isolation.level, isolation.runner) == ("none", "none") and "switched off" in isolation.reason
     launch = Launch(("/bin/sh", "-c", "echo ran"), str(box.root), (), "read")

@@ -27,7 +27,7 @@ from cockpit.workspace.processes.child_process import (
     spawn_child,
     write_stdin,
 )
-from cockpit.workspace.sandbox.values import SandboxedLaunch, SandboxSettings
+from cockpit.workspace.sandbox.values import SandboxedLaunch, SandboxUse
 
 if TYPE_CHECKING:
     from cockpit.workspace.sandbox.sandbox import Sandbox
@@ -72,12 +72,10 @@ class LocalProcesses:
     runs.
     """
 
-    def __init__(
-        self, root: str, sandbox: SandboxSettings | None = None, linked: tuple[str, ...] = ()
-    ) -> None:
+    def __init__(self, root: str, sandbox: SandboxUse = "auto", linked: tuple[str, ...] = ()) -> None:
         self._root = root
         self._linked = linked
-        self._settings = sandbox or SandboxSettings()
+        self._use = sandbox
         self._sandbox: Sandbox | None = None
         self._running: dict[ChildProcess, SandboxedLaunch | None] = {}
         self._jobs: dict[str, BackgroundJob] = {}
@@ -229,7 +227,7 @@ class LocalProcesses:
     async def _get_sandbox(self) -> "Sandbox":
         """The sandbox, made when it is first needed: the start of cockpit does not wait for it."""
         if self._sandbox is None:
-            sandbox = await asyncio.to_thread(_make_sandbox, self._root, self._settings, self._linked)
+            sandbox = await asyncio.to_thread(_make_sandbox, self._root, self._use, self._linked)
             self._sandbox = self._sandbox or sandbox
         return self._sandbox
 
@@ -275,11 +273,11 @@ def _require_program(launch: Launch, prepared: SandboxedLaunch) -> None:
         raise not_found_error(program, launch.cwd)
 
 
-def _make_sandbox(root: str, settings: SandboxSettings, linked: tuple[str, ...]) -> "Sandbox":
+def _make_sandbox(root: str, use: SandboxUse, linked: tuple[str, ...]) -> "Sandbox":
     from cockpit.workspace.sandbox.host_view import find_surroundings
     from cockpit.workspace.sandbox.sandbox import Sandbox
 
-    return Sandbox(find_surroundings(root, linked), settings)
+    return Sandbox(find_surroundings(root, linked), use)
 
 
 async def _prepare_launch(sandbox: "Sandbox", launch: Launch, mark: tuple[str, str]) -> SandboxedLaunch:

@@ -28,7 +28,7 @@ from cockpit.workspace.sandbox import (
 from cockpit.workspace.sandbox.guarded_paths import GuardedPaths, GuardedPathWatch, MountStubs
 from cockpit.workspace.sandbox.probe import SWITCHED_OFF, ProbeResult, memory_file, probe_sandbox
 from cockpit.workspace.sandbox.proxy import Proxy
-from cockpit.workspace.sandbox.values import SandboxedLaunch, SandboxSettings, Surroundings
+from cockpit.workspace.sandbox.values import SandboxedLaunch, SandboxUse, Surroundings
 
 BRIDGE_PROGRAM = str(Path(__file__).with_name("bridge.py"))
 # Our own Python, and the part of cockpit that runs inside.
@@ -42,8 +42,8 @@ _PROBE_LOCK = threading.Lock()
 class Sandbox:
     """Prepares the sandboxed programs of one root. Methods that are not coroutines block."""
 
-    def __init__(self, around: Surroundings, settings: SandboxSettings) -> None:
-        self._around, self._settings = around, settings
+    def __init__(self, around: Surroundings, use: SandboxUse) -> None:
+        self._around, self._use = around, use
         self._lock = threading.Lock()
         self._limits: kernel_limits.ResourceLimits | None = None
         self._top = git_folders.work_tree_top(around.root, around.home) if around.root != "/" else "/"
@@ -61,7 +61,7 @@ class Sandbox:
         """Prepare the start of `launch`. The caller closes the `fds` of the result, and passes it to
         `release` at the end. Raises `SandboxMissing`."""
         isolation = await self.isolation()
-        if self._settings.use == "required" and isolation.level != "full":
+        if self._use == "required" and isolation.level != "full":
             raise SandboxMissing(
                 f"the settings require a sandbox, but none works here: {isolation.reason}",
                 'fix that, or set [sandbox] use = "auto" in your own settings',
@@ -89,7 +89,7 @@ class Sandbox:
             kernel_limits.remove_group(self._limits)
 
     def _probe(self) -> ProbeResult:
-        if self._settings.use == "off":
+        if self._use == "off":
             return ProbeResult(SWITCHED_OFF)
         with _PROBE_LOCK:
             # The machine does not change while cockpit runs, except for where bubblewrap is looked for.

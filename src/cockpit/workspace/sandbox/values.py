@@ -1,4 +1,4 @@
-"""Values of the sandbox: its settings, the folders it must know, and a prepared launch."""
+"""Values of the sandbox: its setting, the folders it must know, and a prepared launch."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -9,21 +9,14 @@ if TYPE_CHECKING:
     from cockpit.workspace.sandbox.proxy import Proxy
 
 SandboxUse = Literal["auto", "required", "off"]
+"""`[sandbox] use` of the settings: `required` runs nothing without a full sandbox, `off` uses none."""
 
 
-@dataclass(frozen=True, slots=True)
-class SandboxSettings:
-    """`[sandbox] use` of the settings: `required` runs nothing without a full sandbox, `off` uses none. Hosts
-    that may be reached belong to each launch, where they are sealed."""
-
-    use: SandboxUse = "auto"
-
-
-def parse_sandbox_settings(use: str) -> SandboxSettings:
+def parse_sandbox_use(use: str) -> SandboxUse:
     """The value in a settings file. Raises `SettingsInvalid` for an unknown word."""
     match use:
         case "auto" | "required" | "off":
-            return SandboxSettings(use)
+            return use
         case _:
             raise SettingsInvalid(f"unknown value {use!r} of `sandbox.use`", "choose auto, required or off")
 
