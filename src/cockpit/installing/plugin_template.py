@@ -63,9 +63,8 @@ def write_plugin(name: str, hook: str, into: Path) -> list[Path]:
     short = normalize_name(name).removeprefix(DISTRIBUTION_PREFIX)
     identifier = short.replace("-", "_")
     if not re.fullmatch(r"[a-z][a-z0-9-]*", short) or keyword.iskeyword(identifier):
-        raise CockpitError(
-            f"{name!r} is not a valid plugin name", "use letters, digits and `-`, starting with a letter"
-        )
+        reason = f"{name!r} is not a valid plugin name"
+        raise CockpitError(reason, "use letters, digits and `-`, starting with a letter")
     if identifier in sys.stdlib_module_names and name.startswith(DISTRIBUTION_PREFIX):
         raise CockpitError(f"{name!r} is the name of a Python module", "choose another name")
     distribution, module = f"{DISTRIBUTION_PREFIX}{short}", f"cockpit_{identifier}"

@@ -65,9 +65,8 @@ def unpack(archive: Path, into: Path, largest: int = MAX_SKILL_BYTES, most: int 
     except (tarfile.TarError, zipfile.BadZipFile, lzma.LZMAError, zlib.error, EOFError) as error:
         raise CockpitError(f"{archive} cannot be unpacked: {error}", "download it again") from error
     except (NotImplementedError, RuntimeError) as error:
-        raise CockpitError(
-            f"{archive} cannot be unpacked: {error}", "unpack it yourself and pass the folder"
-        ) from error
+        reason = f"{archive} cannot be unpacked: {error}"
+        raise CockpitError(reason, "unpack it yourself and pass the folder") from error
 
 
 def _read_zip(archive: Path) -> Iterator[ArchiveEntry]:
@@ -184,9 +183,8 @@ def install_skill(
     (unless `replace`) and for files a skill must not have."""
     target = home / offered.skill.name
     if (target.exists() or target.with_suffix(".md").exists()) and not replace:
-        raise CockpitError(
-            f"{target} exists already", f"add --replace, or run cockpit skills remove {offered.skill.name}"
-        )
+        reason = f"{target} exists already"
+        raise CockpitError(reason, f"add --replace, or run cockpit skills remove {offered.skill.name}")
     home.mkdir(parents=True, exist_ok=True)
     staged = Path(tempfile.mkdtemp(prefix=".new-", dir=home))
     try:
@@ -323,9 +321,8 @@ def _describe_runs(skill: Skill, files: tuple[str, ...], folder: Path | None) ->
     try:
         template = expand_template(skill.body(), TemplateValues(names=skill.arguments, dialect=skill.dialect))
     except OSError as error:
-        raise CockpitError(
-            f"{skill.path} cannot be read: {error.strerror or error}", "check the file"
-        ) from error
+        reason = f"{skill.path} cannot be read: {error.strerror or error}"
+        raise CockpitError(reason, "check the file") from error
     for command in template.commands:
         yield f"runs when used: {command}"
     if folder is not None:
@@ -356,9 +353,8 @@ def _walk_files(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
                 raise CockpitError(f"{path} is a link or a device", "a skill may only contain plain files")
             size, count = size + facts.st_size, count + 1
             if size > MAX_SKILL_BYTES or count > MAX_SKILL_FILES:
-                raise CockpitError(
-                    f"{folder} is larger than the limit for a skill", "pass the folder of the skill itself"
-                )
+                reason = f"{folder} is larger than the limit for a skill"
+                raise CockpitError(reason, "pass the folder of the skill itself")
             yield path, facts
 
 

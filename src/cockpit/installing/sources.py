@@ -72,10 +72,8 @@ def fetch_source(source: PluginSource, into: Path) -> PluginSource:
         return source
     folder, revision = clone_repository(source.named, into)
     if not (is_project(folder) or is_bundle(folder)):
-        raise CockpitError(
-            f"{source.named} holds neither a Python distribution nor a plugin bundle",
-            "name the plugin's folder with git+URL#subdirectory=FOLDER",
-        )
+        reason = f"{source.named} holds neither a Python distribution nor a plugin bundle"
+        raise CockpitError(reason, "name the plugin's folder with git+URL#subdirectory=FOLDER")
     return replace(source, place=str(folder), revision=revision)
 
 
@@ -83,9 +81,8 @@ def clone_repository(named: str, into: Path) -> tuple[Path, str]:
     """Clone a git address into `into`; return the folder it means and its commit. Raises `CockpitError`."""
     git = shutil.which("git")
     if git is None:
-        raise CockpitError(
-            "git is not installed", "install git, or download the repository and pass its folder"
-        )
+        reason = "git is not installed"
+        raise CockpitError(reason, "install git, or download the repository and pass its folder")
     url, reference, subfolder = split_git_address(named)
     if url.startswith("-") or reference.startswith("-"):
         raise CockpitError(f"{named} is not a git address", "write git+https://host/owner/repository")
@@ -159,9 +156,8 @@ def _parse_requirement(text: str) -> PluginSource:
     try:
         requirement = Requirement(text)
     except InvalidRequirement as error:
-        raise CockpitError(
-            f"{text!r} is not a distribution name", "write NAME, NAME==1.2 or a path"
-        ) from error
+        reason = f"{text!r} is not a distribution name"
+        raise CockpitError(reason, "write NAME, NAME==1.2 or a path") from error
     if requirement.url is not None:
         raise CockpitError(f"{text!r} contains an address", "pass the address alone")
     return PluginSource("index", text, text)
@@ -181,12 +177,10 @@ def _run_git(git: str, *arguments: str) -> str:
             check=False,
         )
     except subprocess.TimeoutExpired as error:
-        raise CockpitError(
-            f"git did not finish within {FETCH_SECONDS} s", "try again, or clone it yourself"
-        ) from error
+        reason = f"git did not finish within {FETCH_SECONDS} s"
+        raise CockpitError(reason, "try again, or clone it yourself") from error
     if process.returncode != 0:
         lines = process.stderr.strip().splitlines()
-        raise CockpitError(
-            f"git {arguments[0]}: {lines[-1] if lines else process.returncode}", "check the address"
-        )
+        reason = f"git {arguments[0]}: {lines[-1] if lines else process.returncode}"
+        raise CockpitError(reason, "check the address")
     return process.stdout

@@ -293,9 +293,8 @@ def parse_user_value(path: KeyPath, text: str) -> object:
         raise SettingsInvalid(f"`{format_key(path)}` is a table", hint)
     value = parse_value(key, text)
     if key.is_invalid(value):
-        raise SettingsInvalid(
-            f"`{format_key(path)}` must be {key.expected}, not {text!r}", _example_value(key)
-        )
+        reason = f"`{format_key(path)}` must be {key.expected}, not {text!r}"
+        raise SettingsInvalid(reason, _example_value(key))
     return value
 
 

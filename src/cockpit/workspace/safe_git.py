@@ -74,10 +74,8 @@ async def filter_options(run: RunGit, root: str, command: str) -> tuple[str, ...
         if scope not in TRUSTED_SCOPES:
             names.add(setting.split("\n", 1)[0].removeprefix("filter.").rpartition(".")[0])
     if unusable := next((name for name in names if "=" in name), None):
-        raise CockpitError(
-            f"the repository configures a filter {unusable!r} that git cannot switch off",
-            "remove it from .git/config",
-        )
+        reason = f"the repository configures a filter {unusable!r} that git cannot switch off"
+        raise CockpitError(reason, "remove it from .git/config")
     switched_off = {"clean": "", "smudge": "", "process": "", "required": "false"}
     return config_options(
         {f"filter.{name}.{key}": value for name in sorted(names) for key, value in switched_off.items()}

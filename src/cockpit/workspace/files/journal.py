@@ -103,10 +103,8 @@ def exclusive_writer(journals: str) -> Iterator[None]:
                 break
             except BlockingIOError as error:
                 if time.monotonic() > until:
-                    raise ChangeRefused(
-                        f"another cockpit has been writing for {LOCK_TIMEOUT:g} s; nothing was written",
-                        "try again, or end the other process",
-                    ) from error
+                    reason = f"another cockpit has been writing for {LOCK_TIMEOUT:g} s; nothing was written"
+                    raise ChangeRefused(reason, "try again, or end the other process") from error
                 time.sleep(LOCK_POLL)
         yield
     finally:

@@ -95,9 +95,8 @@ def open_folder(path: str, opener: OpenAt = _open_at) -> int:
             child = opener(name, FOLDER_FLAGS, folder)
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.ENOTDIR) and _is_link(name, folder):
-                raise PathRefused(
-                    f"{path} goes through a symbolic link ({name}); use the real path"
-                ) from error
+                reason = f"{path} goes through a symbolic link ({name}); use the real path"
+                raise PathRefused(reason) from error
             raise
         finally:
             os.close(folder)

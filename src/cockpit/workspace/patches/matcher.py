@@ -181,9 +181,8 @@ def _match_numbered(
             return ChunkMatch(chunk, places[0], level)
         if places:
             at_lines = format_line_numbers(places)
-            raise location.refused(
-                f"not at line {start}, and it fits at lines {at_lines}; correct the number"
-            )
+            reason = f"not at line {start}, and it fits at lines {at_lines}; correct the number"
+            raise location.refused(reason)
     raise no_match_error(lines, chunk, location)
 
 
@@ -234,9 +233,8 @@ def _below_anchors(
             )
             places += [hit + 1 for hit in hits if hit + 1 not in places]
         if not places:
-            raise location.refused(
-                f"there is no line {anchor!r} to anchor at", *find_nearest_line(lines, anchor)
-            )
+            reason = f"there is no line {anchor!r} to anchor at"
+            raise location.refused(reason, *find_nearest_line(lines, anchor))
         starts = tuple(places)
     return starts
 

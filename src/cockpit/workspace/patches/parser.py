@@ -206,10 +206,8 @@ def _read_hunk(lines: list[str], at: int) -> tuple[PatchChunk, int]:
         body.append((sign, line[1:]))
         at += 1
     if old_left or new_left or (at < len(lines) and _continues_hunk(lines, at)):
-        raise PatchRefused(
-            f"patch line {place}: the hunk does not have as many lines as its header {header[0]!r} says",
-            "send it whole, or use the *** Begin Patch form, which has no line counts",
-        )
+        reason = f"patch line {place}: the hunk does not have as many lines as its header {header[0]!r} says"
+        raise PatchRefused(reason, "send it whole, or use the *** Begin Patch form, which has no line counts")
     old_open, new_open = bool(open_sides & {" ", "-"}), bool(open_sides & {" ", "+"})
     return PatchChunk(place, tuple(body), int(header[1]), (), old_open, old_open, new_open), at
 

@@ -103,9 +103,8 @@ def decode_text(content: bytes | None, path: str) -> str:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         hint = "convert it to UTF-8 first, or change it with shell"
-        raise PatchRefused(
-            f"{path} is not UTF-8 (byte {content[error.start]:#04x} in line {line})", hint
-        ) from error
+        reason = f"{path} is not UTF-8 (byte {content[error.start]:#04x} in line {line})"
+        raise PatchRefused(reason, hint) from error
 
 
 def _add(file: FilePatch, state: PatchedFiles) -> WriteFile:

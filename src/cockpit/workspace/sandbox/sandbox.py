@@ -62,10 +62,8 @@ class Sandbox:
         `release` at the end. Raises `SandboxMissing`."""
         isolation = await self.isolation()
         if self._use == "required" and isolation.level != "full":
-            raise SandboxMissing(
-                f"the settings require a sandbox, but none works here: {isolation.reason}",
-                'fix that, or set [sandbox] use = "auto" in your own settings',
-            )
+            reason = f"the settings require a sandbox, but none works here: {isolation.reason}"
+            raise SandboxMissing(reason, 'fix that, or set [sandbox] use = "auto" in your own settings')
         proxy = Proxy(launch.hosts) if launch.profile == "net" and launch.hosts else None
         if proxy is None or isolation.level != "full":
             return await asyncio.to_thread(self._prepare, launch, mark)

@@ -97,10 +97,8 @@ def refuse_merge(merge: MergeTrial, protected: bool = False) -> None:
         )
     if merge.refused and not protected:
         named = "; ".join(f"{path}: {reason}" for path, reason in merge.refused[:5])
-        raise CockpitError(
-            f"{merge.branch} changes files that no agent may change ({named}); nothing was changed",
-            f"review them, then merge yourself: git merge {merge.branch}",
-        )
+        reason = f"{merge.branch} changes files that no agent may change ({named}); nothing was changed"
+        raise CockpitError(reason, f"review them, then merge yourself: git merge {merge.branch}")
     if not merge.new:
         raise CockpitError(f"{merge.branch} has no changes that {merge.target} lacks", "")
 
@@ -141,9 +139,8 @@ async def _resolve_request(
         branch, tip = f"{BRANCH_PREFIX}{branch}", await git.commit_of(f"refs/heads/{BRANCH_PREFIX}{branch}")
     target = target or repo.branch
     if not target:
-        raise CockpitError(
-            "HEAD is detached, so there is no branch to merge into", "git switch BRANCH, or name a target"
-        )
+        reason = "HEAD is detached, so there is no branch to merge into"
+        raise CockpitError(reason, "git switch BRANCH, or name a target")
     old = await git.commit_of(f"refs/heads/{target}")
     for name, commit_id in ((branch, tip), (target, old)):
         if not commit_id:

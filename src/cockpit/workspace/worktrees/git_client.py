@@ -145,17 +145,13 @@ async def open_repository(processes: Processes, root: str) -> tuple[GitClient, R
     if code != 0:
         raise _no_repository_error(root, output)
     if output.split() != ["false", "true"]:
-        raise CockpitError(
-            f"{root} is a bare repository or inside a .git folder; worktrees need a checkout",
-            "clone the repository with git clone, and open cockpit in the clone",
-        )
+        reason = f"{root} is a bare repository or inside a .git folder; worktrees need a checkout"
+        raise CockpitError(reason, "clone the repository with git clone, and open cockpit in the clone")
     output = await plain.output("rev-parse", "--path-format=absolute", "--show-toplevel", "--git-common-dir")
     top, store, home, here = _real_paths(*output.splitlines()[:2], "~", root)
     if home == top:
-        raise CockpitError(
-            "your home folder is the git repository; worktrees are not created in it",
-            "open cockpit in a project with its own repository",
-        )
+        reason = "your home folder is the git repository; worktrees are not created in it"
+        raise CockpitError(reason, "open cockpit in a project with its own repository")
     git = GitClient(processes, top, await _neutral_options(plain))
     head = await git.commit_of("HEAD")
     if not head:
@@ -266,10 +262,8 @@ class WorktreeSnapshot:
 async def take_snapshot(git: GitClient, parent: str, message: str) -> WorktreeSnapshot:
     """The files in `git.top` as a commit on top of `parent`. Raises `CockpitError` during a merge."""
     if await git.fields("ls-files", "--unmerged"):
-        raise CockpitError(
-            f"a merge is in progress in {git.top}: some files are unmerged",
-            "finish it (or run git merge --abort), then try again",
-        )
+        reason = f"a merge is in progress in {git.top}: some files are unmerged"
+        raise CockpitError(reason, "finish it (or run git merge --abort), then try again")
     index = (await git.output("rev-parse", "--path-format=absolute", "--git-path", "index")).strip()
     folder = tempfile.mkdtemp(prefix="cockpit-index-")
     try:

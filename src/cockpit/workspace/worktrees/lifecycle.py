@@ -206,9 +206,8 @@ def _make_worktrees_folder(repo: Repository) -> str:
         path = os.path.join(path, part)
         try:
             if not stat.S_ISDIR(os.lstat(path).st_mode):
-                raise CockpitError(
-                    f"{path} is not a folder, so no worktree can be created in it", "move it away"
-                )
+                reason = f"{path} is not a folder, so no worktree can be created in it"
+                raise CockpitError(reason, "move it away")
         except FileNotFoundError:
             try:
                 os.mkdir(path)

@@ -39,10 +39,8 @@ def exclude_from_status(store: str, path: str, folder: bool = False) -> None:
             gap = "" if not text or text.endswith("\n") else "\n"
             out.write(f"{gap}{line}\n".encode("utf-8", "surrogateescape"))
     except OSError as error:
-        raise CockpitError(
-            f"cannot exclude {path} from git's status: {file}: {error.strerror or error}",
-            f"add the line {line} to that file",
-        ) from error
+        reason = f"cannot exclude {path} from git's status: {file}: {error.strerror or error}"
+        raise CockpitError(reason, f"add the line {line} to that file") from error
 
 
 # Folders that an install makes and a build reads. What a build writes (target, dist) is not shared.
