@@ -153,8 +153,7 @@ def _remove_stale_generations(home: Path, record: InstalledRecord) -> None:
 
 
 def find_conflicts(beside: Distributions, own: Distributions) -> list[str]:
-    """What does not fit, one sentence each: unmet needs, and distributions that cockpit's own copy would
-    hide."""
+    """The conflicts, one sentence each: unmet needs, and distributions hidden by cockpit's own."""
     faults = []
     for name, value in beside.items():
         if name in own:

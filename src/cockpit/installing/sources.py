@@ -66,8 +66,7 @@ def is_project(folder: str | Path) -> bool:
 
 
 def fetch_source(source: PluginSource, into: Path) -> PluginSource:
-    """`source` with a place that an installer accepts: a git address is cloned into `into`. Raises
-    `CockpitError`."""
+    """`source` with a place that an installer accepts; a git address is cloned. Raises `CockpitError`."""
     if source.kind != "git":
         return source
     folder, revision = clone_repository(source.named, into)

@@ -49,8 +49,7 @@ class Deck(Protocol):
     """The sessions of one process and what they share."""
 
     async def open(self, root: str, resume: str | None = None) -> Channel:
-        """A new session on `root`, or the stored session `resume`. Raises `SessionUnknown` and
-        `SessionBusy`."""
+        """A new session on `root`, or the stored session `resume`. Raises `SessionUnknown`, `SessionBusy`."""
         ...
 
     async def list(self, root: str | None = None) -> tuple[SessionRow, ...]:

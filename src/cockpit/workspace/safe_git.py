@@ -49,8 +49,7 @@ def config_options(settings: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def safe_git_argv(root: str, *arguments: str, off: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """The argv of `git ARGUMENTS` in `root` without hooks, helpers, pagers or diff programs; `off` comes from
-    `filter_options`."""
+    """The argv of git without hooks, helpers, pagers or diff programs; `off` comes from `filter_options`."""
     command, rest = arguments[0], arguments[1:]
     extra: tuple[str, ...] = ()
     if command in DIFF_COMMANDS:

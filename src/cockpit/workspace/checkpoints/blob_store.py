@@ -113,8 +113,7 @@ class BlobStore:
         return int(row[0]) if row is not None else 0
 
     def drop(self, named: Collection[str], now: float) -> int:
-        """Delete every blob that is not in `named` and was last put before the grace period. Returns the
-        count."""
+        """Delete blobs not in `named` that were last put before the grace period. Returns the count."""
         with self._database() as database:
             database.execute("CREATE TEMP TABLE IF NOT EXISTS named (id TEXT PRIMARY KEY)")
             database.execute("DELETE FROM named")

@@ -61,8 +61,7 @@ class TreeDelta:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointCall:
-    """The tool call that a record belongs to. `turn` is the id of the prompt's op; `started` is in epoch
-    seconds."""
+    """The tool call of a record. `turn` is the id of the prompt's op; `started` is in epoch seconds."""
 
     session: str
     turn: str

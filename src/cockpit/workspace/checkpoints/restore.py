@@ -73,8 +73,7 @@ class PathHistory:
 
 
 def plan_rewind(records: Iterable[CallRecord], now: Callable[[str], StoredFile | None]) -> RewindPlan:
-    """Plan the way back to before `records`, each of which is a call (or a rewind) in the same root. `now`
-    reads a path."""
+    """Plan the way back to before `records` (calls and rewinds in one root). `now` reads a path."""
     histories: dict[str, PathHistory] = {}
     made: set[str] = set()
     gone: set[str] = set()

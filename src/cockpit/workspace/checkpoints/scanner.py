@@ -238,8 +238,7 @@ class RootScan:
     began: int = field(default_factory=time.time_ns)
 
     def run(self, stored: int) -> TreeDelta:
-        """The changes; `stored` counts the bytes stored so far. Raises `TooManyFiles`, `ScanStopped` and
-        OSError."""
+        """The changes; `stored` bytes are stored so far. Raises `TooManyFiles`, `ScanStopped` and OSError."""
         self.total = stored
         above, known = rules_above(self.root, self.root), self.tree.above
         is_same = [level.rules.runs for level in above] == [level.rules.runs for level in known]

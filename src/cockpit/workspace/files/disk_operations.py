@@ -238,8 +238,7 @@ class OpenFolders:
         return folder, path if folder is None else os.path.basename(path)
 
     def read(self, path: str) -> tuple[bytes | None, os.stat_result | None]:
-        """Content and metadata of a regular file, (None, None) if there is none. Raises `ChangeRefused` for
-        anything else."""
+        """Content and metadata of a regular file, (None, None) for none. Raises `ChangeRefused` otherwise."""
         folder, name = self.spot(path)
         return _read_regular_file(name, folder, self._calls, path)
 

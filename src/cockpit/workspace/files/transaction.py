@@ -24,8 +24,7 @@ LINK_UNSUPPORTED = (errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS, e
 
 @dataclass(frozen=True, slots=True)
 class WriteTarget:
-    """The new content `after` (None: no file) of a real path, provided that the hash of its content is
-    `before`."""
+    """The new content `after` (None: no file) of a real path, if the hash of the old one is `before`."""
 
     path: str
     before: str
@@ -61,8 +60,7 @@ class Transaction:
         self._journal: Journal | None = None
 
     def run(self) -> dict[str, int]:
-        """Write everything. Returns the permission bits that each real path had. Raises `ChangeRefused` and
-        OSError."""
+        """Write everything. Returns the old permission bits by path. Raises `ChangeRefused` and OSError."""
         with exclusive_writer(self._journals) if self._journals else nullcontext():
             return self._run()
 

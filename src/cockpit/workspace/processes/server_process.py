@@ -34,8 +34,7 @@ class ServerLog:
         self._dropped = 0
 
     def write(self, content: bytes, mark: str = "") -> None:
-        """Append `content`, preceded by the time and `mark` if there is one. Output above the rate limit is
-        dropped and counted."""
+        """Append `content`, after the time and `mark` if there is one. Output above the rate is dropped."""
         with self._lock, contextlib.suppress(OSError):
             now = int(time.time())
             if now != self._second:

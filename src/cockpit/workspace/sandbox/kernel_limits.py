@@ -28,8 +28,7 @@ JOIN_SCRIPT = 'echo $$ >"$1/cgroup.procs" || exit 125; shift; exec "$@"'
 
 @dataclass(frozen=True, slots=True)
 class ResourceLimits:
-    """Arguments before the command (`inside`) and before the sandbox (`outside`). `missing` names absent
-    limits."""
+    """Arguments before the command (`inside`) and the sandbox (`outside`). `missing` names absent limits."""
 
     inside: tuple[str, ...] = ()
     outside: tuple[str, ...] = ()

@@ -106,8 +106,7 @@ class Proxy:
 
 
 def is_reachable(host: str, address: str) -> bool:
-    """Whether a host name may resolve to `address`: this machine and its neighbours only by their own
-    names."""
+    """Whether `host` may resolve to `address`: this machine and its neighbours only by their own names."""
     at = ipaddress.ip_address(address.partition("%")[0])
     if host == "localhost" or host == address:
         return True

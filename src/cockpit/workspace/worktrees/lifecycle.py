@@ -59,8 +59,7 @@ async def settle_worktree(git: GitClient, tree: Worktree, message: str) -> Workt
 
 
 async def commit_work(own: GitClient, tree: Worktree, message: str) -> tuple[str, ...]:
-    """Commit uncommitted changes on the branch that is checked out in `tree`. Returns notes on what cannot be
-    committed."""
+    """Commit uncommitted changes on the current branch of `tree`. Returns notes on what was left out."""
     tip = await own.commit_of("HEAD")
     if not tip:
         raise CockpitError(f"the branch of the worktree {tree.name} is gone", f"look at {tree.path}")

@@ -141,8 +141,7 @@ def _make_link(link: PackageLink) -> bool:
 
 
 async def _exclude_links(git: GitClient, paths: list[str]) -> None:
-    """`node_modules/` in an ignore file matches folders only: git would list a link of that name as a new
-    file."""
+    """A pattern like `node_modules/` matches folders only, so git would list a link as a new file."""
     stdin = b"\0".join(map(os.fsencode, paths)) + b"\0"
     _, output = await git.run("check-ignore", "-z", "--stdin", "--no-index", stdin=stdin)
     ignored = set(output.split("\0"))
@@ -160,8 +159,7 @@ MAX_PATH_FILE_BYTES = 200_000
 
 
 def editable_sources(origin: str, linked: Iterable[str]) -> tuple[str, ...]:
-    """The folders of `origin` (relative, with `/`; "." for its top) from which the environments in `linked`
-    import."""
+    """The folders of `origin` (relative, with `/`) from which the environments in `linked` import."""
     sources: dict[str, None] = {}
     for environment in linked:
         if os.path.basename(environment) in ENVIRONMENT_FOLDERS:

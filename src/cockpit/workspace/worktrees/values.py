@@ -35,8 +35,7 @@ def worktrees_folder(top: str) -> str:
 
 
 def origin_tree(root: str) -> str:
-    """The top of the tree from which the worktree that contains `root` was made; "" if `root` is in no
-    worktree of ours."""
+    """The top of the tree that the worktree around `root` was made from; "" outside of our worktrees."""
     parts = root.replace("\\", "/").split("/")
     for at in range(len(parts) - len(WORKTREES_FOLDER)):
         if tuple(part.casefold() for part in parts[at : at + len(WORKTREES_FOLDER)]) == WORKTREES_FOLDER:
