@@ -145,7 +145,6 @@ def _format_faults(faults: tuple[FileProblem, ...]) -> str:
 
 
 def _list_names(place: Path, kind: BundleKind) -> Iterator[str]:
-    """The names of the skills, agents or commands in a folder, or of a single file."""
     if kind == "skills":
         own = place / "SKILL.md"
         files = [own] if own.is_file() else [*skills.find_skill_files(place)] if place.is_dir() else [place]

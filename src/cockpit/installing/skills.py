@@ -94,7 +94,6 @@ def _read_tar(archive: Path) -> Iterator[ArchiveEntry]:
 
 
 def _find_target(archive: Path, name: str, into: Path) -> Path:
-    """The path that the entry `name` is written to."""
     parts = PurePosixPath(name.replace("\\", "/")).parts
     is_unsafe = any(part == ".." or ":" in part or "\0" in part for part in parts)
     if not parts or name.startswith(("/", "\\")) or is_unsafe:
@@ -317,7 +316,6 @@ def _build_offer(skill: Skill) -> OfferedSkill:
 
 
 def _describe_runs(skill: Skill, files: tuple[str, ...], folder: Path | None) -> Iterator[str]:
-    """What the skill may run, one line each."""
     try:
         template = expand_template(skill.body(), TemplateValues(names=skill.arguments, dialect=skill.dialect))
     except OSError as error:
@@ -371,7 +369,6 @@ def _copy_skill(skill: Skill, staged: Path) -> None:
 
 
 def _replace_target(staged: Path, target: Path) -> None:
-    """Move `staged` to `target`, replacing an existing skill."""
     old = target.with_name(f".old-{staged.name}")
     flat = target.with_suffix(".md")
     if target.is_symlink():

@@ -120,7 +120,6 @@ def split_git_address(named: str) -> tuple[str, str, str]:
 
 
 def _normalize_git_address(text: str) -> str:
-    """A git address in the form `git+URL`."""
     if text.startswith("git@") and "://" not in text:
         host, _, path = text.removeprefix("git@").partition(":")
         return f"git+ssh://git@{host}/{path}"

@@ -175,7 +175,6 @@ def _encode_message(message: Mapping[str, Any]) -> bytes:
 
 
 def _parse_request(line: bytes) -> Mapping[str, Any] | None:
-    """A line as a request, or None."""
     try:
         raw = json.loads(line)
     except (ValueError, RecursionError):

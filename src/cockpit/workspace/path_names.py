@@ -187,7 +187,6 @@ def is_own_secret_on_windows(from_home: tuple[str, ...]) -> bool:
 
 
 def _group_by_first(tails: tuple[tuple[str, ...], ...]) -> dict[str, tuple[tuple[str, ...], ...]]:
-    """The tails by the name they begin with."""
     return {first: tuple(tail for tail in tails if tail[0] == first) for first in {tail[0] for tail in tails}}
 
 

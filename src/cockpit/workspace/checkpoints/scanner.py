@@ -342,7 +342,6 @@ class RootScan:
 
 
 def _has_same_rules(path: str, known: IndexedFolder, above: RuleStack) -> bool:
-    """Whether the ignore files that apply here are unchanged."""
     return (
         known.listed
         and known.above == above

@@ -107,7 +107,7 @@ class CheckpointStore:
     def warm(self) -> None:
         """Make the first scan, so that the first call need not wait for it."""
         with self._lock, contextlib.suppress(ScanStopped):
-            self._ready()
+            self._load_index()
 
     def begin(self, call: CheckpointCall, paths: tuple[str, ...] | None, jobs: bool = False) -> str:
         """Record the state before `call` writes `paths` (None: any path). `jobs`: programs of earlier calls
@@ -121,9 +121,9 @@ class CheckpointStore:
                 if paths is not None:
                     self._begin_paths(call, paths)
                     return ""
-                self._ready()
+                self._load_index()
                 if not self.problem:
-                    self._between(call, self._scan(), jobs)
+                    self._record_job_changes(call, self._scan(), jobs)
                     self._pending[call.call] = PendingCall(self.ledger.begin(call))
             except ScanStopped:
                 return "the session is closing"
@@ -144,7 +144,7 @@ class CheckpointStore:
                     self._scan()
                     delta = pending.delta
                 else:
-                    delta = self._written(pending)
+                    delta = self._declared_changes(pending)
                 if not delta:
                     return None
                 record = CallRecord("call", pending.mark.call, time.time(), delta)
@@ -175,7 +175,7 @@ class CheckpointStore:
                 return ()
             self._prepare()
             if self.ledger.is_crashed():
-                self._ready()
+                self._load_index()
             return self.ledger.of(session)
 
     def now(self, path: str) -> StoredFile | None:
@@ -224,7 +224,7 @@ class CheckpointStore:
             self._presence.take()
             self._prepared = True
 
-    def _ready(self) -> None:
+    def _load_index(self) -> None:
         """Make the first scan, and record what a crash interrupted."""
         self._prepare()
         if self._tree is not None or self.problem:
@@ -248,12 +248,12 @@ class CheckpointStore:
 
     def _recover(self, mark: CallMark, changed: TreeDelta) -> None:
         """Record what an interrupted call changed; others may have written at the same time."""
-        delta = changed if mark.before is None else self._written(PendingCall(mark))
+        delta = changed if mark.before is None else self._declared_changes(PendingCall(mark))
         if delta:
             self.ledger.add(CallRecord("call", mark.call, time.time(), delta, sure=mark.before is not None))
         mark.end()
 
-    def _between(self, call: CheckpointCall, delta: TreeDelta, jobs: bool) -> None:
+    def _record_job_changes(self, call: CheckpointCall, delta: TreeDelta, jobs: bool) -> None:
         """Changes before a call are the user's, unless a background job may have made them."""
         if delta and jobs and not any(pending.mark.before is None for pending in self._pending.values()):
             job = replace(call, call=f"{call.call}-jobs", title="background jobs")
@@ -297,7 +297,7 @@ class CheckpointStore:
         mark = self.ledger.begin(call, before)
         self._pending[call.call] = PendingCall(mark, tuple(sorted(missing)))
 
-    def _written(self, pending: PendingCall) -> TreeDelta:
+    def _declared_changes(self, pending: PendingCall) -> TreeDelta:
         assert pending.mark.before is not None
         files: list[FileDelta] = []
         for path, before in pending.mark.before.items():

@@ -64,7 +64,6 @@ def parse_git_paths(line: str) -> tuple[str, str]:
 
 
 def _closing_quote(text: str) -> int:
-    """The position after the quote that closes the one at the start of `text`."""
     at = 1
     while at < len(text) and text[at] != '"':
         at += 2 if text[at] == "\\" else 1

@@ -86,7 +86,6 @@ class ProcessOutput:
         return "".join(parts), self.total
 
     def _word_start(self, cursor: int, head: str, tail: str) -> int:
-        """The start of the word that contains `cursor`."""
         if not 0 < cursor < self.total:
             return cursor
         if cursor <= len(head) or not self._dropped_characters:

@@ -104,9 +104,8 @@ class Sandbox:
         return result
 
     def _warm(self) -> None:
-        """Scan the root before the first launch needs it."""
         with self._lock:
-            self._look()
+            self._guarded_paths()
 
     def _prepare(self, launch: Launch, mark: tuple[str, str], proxy: str = "") -> SandboxedLaunch:
         probed = self._probed or ProbeResult(SWITCHED_OFF)
@@ -138,7 +137,7 @@ class Sandbox:
                     tuple(path for path in git.fixed if not os.path.lexists(path))
                 )
             try:
-                guarded = self._look()
+                guarded = self._guarded_paths()
                 unwelcome = (*git.unwelcome, *guarded_paths.unwelcome_paths(self._around.root))
                 before = guarded_paths.record_links(guarded.links, unwelcome) if token >= 0 else ()
                 obeyed = frozenset((*guarded.protected, *guarded.links, *stubs)) if token >= 0 else None
@@ -203,8 +202,8 @@ class Sandbox:
             self._host_view = cached
         return cached[2]
 
-    def _look(self) -> GuardedPaths:
-        """The guarded paths in the root, and the secrets of the work tree around it."""
+    def _guarded_paths(self) -> GuardedPaths:
+        """The guarded paths in the root, and the secrets of the checkout around it."""
         looks = [watch.look() for watch in self._watches]
         secret = dict.fromkeys(path for guarded in looks for path in guarded.secret)
         return replace(looks[0], secret=tuple(secret))

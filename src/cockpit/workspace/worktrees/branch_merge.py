@@ -158,7 +158,6 @@ async def _resolve_request(
 
 
 async def _merge_in_scratch(scratch: GitClient, request: MergeTrial, tree: Worktree) -> MergeTrial:
-    """Merge in the scratch worktree, whose HEAD is the target."""
     who = await scratch.identity()
     subjects = await scratch.fields("log", f"-{MAX_SUBJECTS}", "--format=%s", f"{tree.base}..{request.tip}")
     request = replace(request, subjects=tuple(subject for subject in subjects if subject.strip()))

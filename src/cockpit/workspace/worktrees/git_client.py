@@ -190,7 +190,6 @@ def _no_repository_error(root: str, output: str) -> CockpitError:
 
 
 def _error_text(output: str) -> str:
-    """Git's error message in one line."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     named = [line for line in lines if line.startswith(("fatal:", "error:"))]
     return "; ".join(named or lines[-3:])[:400]

@@ -171,7 +171,6 @@ async def _fill_worktree(git: GitClient, repo: Repository, tree: Worktree, carry
 
 
 async def _add_worktree(git: GitClient, repo: Repository, name: str, folder: str, head: str) -> Worktree:
-    """A new worktree under the first free number."""
     for number in range(1, MAX_WORKTREES):
         path = os.path.join(folder, folder_name(name, number))
         branch = branch_name(name, number)

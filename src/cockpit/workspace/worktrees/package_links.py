@@ -172,7 +172,6 @@ def editable_sources(origin: str, linked: Iterable[str]) -> tuple[str, ...]:
 
 
 def _named_paths(environment: str) -> Iterator[str]:
-    """The paths named by `.pth` files and by the finders of editable installs."""
     for place in SITE_PACKAGES:
         folder = os.path.join(escape(environment), *place.split("/"))
         for file in sorted(glob(os.path.join(folder, "*.pth")))[:MAX_PATH_FILES]:
