@@ -229,11 +229,9 @@ WINDOWS_DEVICES = re.compile(
     r"^(con|prn|aux|nul|conin\$|conout\$|clock\$|com[0-9¹²³]|lpt[0-9¹²³])\s*(\..*)?$", re.IGNORECASE
 )
 WINDOWS_SHORT_NAME = re.compile(r"^[^.~\s]{1,6}~\d{1,2}(\.[^.]{0,3})?$")
-WINDOWS_SYSTEM_FOLDERS = {"windows", "program files", "program files (x86)", "programdata"} | {
-    "$recycle.bin",
-    "boot",
-    "recovery",
-}
+WINDOWS_SYSTEM_FOLDERS = frozenset(
+    ["windows", "program files", "program files (x86)", "programdata", "$recycle.bin", "boot", "recovery"]
+)
 WINDOWS_SECRETS = re.compile(
     r"^windows\\(system32|sysnative|syswow64|repair)\\(config\\)?(regback\\)?(sam|security|system|default)(\.\w+)?$"
     r"|(^|\\)ntds(\.dit)?(\\|$)|(^|\\)(ntuser|usrclass)\.dat"

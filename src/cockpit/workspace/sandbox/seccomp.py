@@ -49,8 +49,8 @@ def _syscall_numbers(text: str) -> tuple[int, ...]:
     return (*(int(word.partition(":")[2]) for word in text.split()), *LATE_REFUSED)
 
 
-# clone3 and openat2 hide their flags from a filter, io_uring does other calls: as if the kernel had none,
-# so that programs take the older way.
+# clone3 and openat2 hide their flags from a filter, io_uring makes other calls: they fail like unknown calls,
+# so that programs use the older ones.
 LATE_UNKNOWN = (425, 426, 427, 435, 437)
 FCHMODAT2 = (452, THIRD)
 X86_64 = SyscallTable(
