@@ -272,5 +272,5 @@ async def test_without_a_repository_it_is_a_report_that_says_so(
     async with driving(root, options=options()) as driver:
         handle = await opened(driver)
         report = await handle.wait()
-        assert "not in one" in report.text
+        assert "not in a git repository" in report.text
         assert "git init" in report.text

@@ -1,4 +1,4 @@
-"""Generations: what is staged is nobody's until it is committed."""
+"""Generations of installed plugins: nothing uses a staged one until it is committed."""
 
 from pathlib import Path
 
@@ -17,14 +17,14 @@ def folders() -> set[str]:
     return {path.name for path in discovery.plugins_folder().glob("gen-*")}
 
 
-def test_what_is_not_committed_leaves_nothing(home: Path) -> None:
+def test_an_uncommitted_generation_is_removed(home: Path) -> None:
     with pytest.raises(RuntimeError), stage_environment() as staged:
         (staged.site / "tea.py").write_text("", encoding="utf-8")
         raise RuntimeError
     assert not folders() and discovery.read_record() == InstalledRecord()
 
 
-def test_a_commit_keeps_one_generation_before_and_copies_what_stays(home: Path) -> None:
+def test_a_commit_keeps_the_previous_generation(home: Path) -> None:
     seen = []
     for plugins in ((TEA,), (TEA, MILK), (MILK,)):
         with stage_environment() as staged:
@@ -40,7 +40,7 @@ def test_a_commit_keeps_one_generation_before_and_copies_what_stays(home: Path) 
     assert discovery.decode_record({"v": 1, "generation": "../up", "site": "x"}) == InstalledRecord()
 
 
-def test_of_two_at_once_the_second_is_told(home: Path) -> None:
+def test_the_second_of_two_concurrent_changes_is_refused(home: Path) -> None:
     with stage_environment() as first, stage_environment() as second:
         commit_environment(first, (TEA,))
         with pytest.raises(CockpitError, match="meanwhile"):
@@ -48,7 +48,7 @@ def test_of_two_at_once_the_second_is_told(home: Path) -> None:
     assert discovery.read_record().plugins == (TEA,) and len(folders()) == 1
 
 
-def test_nothing_installed_puts_nothing_on_the_path(home: Path) -> None:
+def test_without_plugins_nothing_is_added_to_the_path(home: Path) -> None:
     assert discovery.path_entries(discovery.read_record()) == []
     with stage_environment() as staged:
         commit_environment(staged, (TEA,))
@@ -71,7 +71,7 @@ def test_path_files_name_folders_and_run_nothing(home: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("torn", [b"", b"[1]", b'{"plugins": [7, {"distribution": ""}]}', b"\xff"])
-def test_a_record_that_cannot_be_read_is_none(home: Path, torn: bytes) -> None:
+def test_an_unreadable_record_counts_as_none(home: Path, torn: bytes) -> None:
     discovery.plugins_folder().mkdir(parents=True)
     discovery.record_path().write_bytes(torn)
     assert discovery.read_record() == InstalledRecord()

@@ -1,4 +1,4 @@
-"""`cockpit plugins new`: what it makes passes its own tests at once."""
+"""`cockpit plugins new`: the generated plugin passes its own tests at once."""
 
 import subprocess
 import sys
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("part", range(3))
-def test_every_kind_passes_its_own_tests(tmp_path: Path, part: int) -> None:
+def test_every_new_plugin_passes_its_own_tests(tmp_path: Path, part: int) -> None:
     for hook in list_hooks()[part::3]:
         write_plugin(f"my-{hook.replace('_', '-')}", hook, tmp_path)
     command = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--import-mode=importlib")
@@ -26,7 +26,7 @@ def test_every_kind_passes_its_own_tests(tmp_path: Path, part: int) -> None:
     assert ended.returncode == 0, ended.stdout[-3000:]
 
 
-def test_every_kind_keeps_the_house_rules(tmp_path: Path) -> None:
+def test_every_new_plugin_passes_ruff(tmp_path: Path) -> None:
     folders = [write_plugin(f"my-{hook.replace('_', '-')}", hook, tmp_path)[0] for hook in list_hooks()]
     ruff = (sys.executable, "-m", "ruff")
     rules = ("--isolated", "--line-length", "110")
@@ -36,13 +36,13 @@ def test_every_kind_keeps_the_house_rules(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "7up", "-x", "../up", "class", "a/b", "a b"])
-def test_a_name_that_cannot_be_one_is_refused(tmp_path: Path, name: str) -> None:
+def test_an_invalid_plugin_name_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(CockpitError, match="is not a valid plugin name"):
         write_plugin(name, "tool", tmp_path)
     assert not list(tmp_path.iterdir())
 
 
-def test_a_folder_that_is_there_is_left_alone(root: Path) -> None:
+def test_an_existing_folder_is_not_touched(root: Path) -> None:
     (root / "cockpit-tea").mkdir()
     ended = cockpit("plugins", "new", "tea", cwd=root)
     assert ended.code == 1 and "exists already" in ended.err

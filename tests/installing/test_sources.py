@@ -1,4 +1,4 @@
-"""What a person may name to be installed."""
+"""The sources that a user can name to install."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from cockpit.installing.sources import parse_source, split_git_address
         ("https://example.org/words-1.0-py3-none-any.whl", "archive"),
     ],
 )
-def test_each_kind_is_known_by_its_form(text: str, kind: str) -> None:
+def test_sources_are_recognised_by_their_form(text: str, kind: str) -> None:
     assert parse_source(text).kind == kind
 
 
@@ -35,13 +35,13 @@ def test_each_kind_is_known_by_its_form(text: str, kind: str) -> None:
         ("./gone", "does not exist"),
     ],
 )
-def test_what_cannot_be_installed_says_what_could(text: str, words: str) -> None:
+def test_an_invalid_source_names_valid_ones(text: str, words: str) -> None:
     with pytest.raises(CockpitError) as raised:
         parse_source(text)
     assert words in str(raised.value)
 
 
-def test_a_folder_needs_a_project_or_a_bundle_and_is_kept_by_its_whole_path(tmp_path: Path) -> None:
+def test_a_folder_needs_a_project_or_a_bundle(tmp_path: Path) -> None:
     with pytest.raises(CockpitError, match="contains no plugin"):
         parse_source(str(tmp_path))
     (tmp_path / "pyproject.toml").write_text("", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What a person enters becomes a value of the field's kind, or a word on what would."""
+"""Text entered into a form becomes a value of the field's kind, or an error that names valid input."""
 
 import pytest
 
@@ -26,7 +26,7 @@ TAGS = FormField("tags", "Tags", "choices", options=("red", "blue"))
         (TAGS, "red, 2", ["red", "blue"]),
     ],
 )
-def test_what_fits_is_a_value(field: FormField, text: str, value: Json) -> None:
+def test_valid_text_becomes_a_value(field: FormField, text: str, value: Json) -> None:
     assert parse_value(field, text) == value
 
 
@@ -42,12 +42,12 @@ def test_what_fits_is_a_value(field: FormField, text: str, value: Json) -> None:
         (TAGS, "red, green", "red, blue"),
     ],
 )
-def test_what_does_not_fit_says_what_would(field: FormField, text: str, says: str) -> None:
+def test_invalid_text_names_valid_input(field: FormField, text: str, says: str) -> None:
     with pytest.raises(FormValueInvalid, match=says):
         parse_value(field, text)
 
 
-def test_values_name_the_field_that_does_not_fit_and_leave_out_what_is_empty() -> None:
+def test_an_error_names_the_field_and_empty_fields_are_left_out() -> None:
     fields = (FormField("name", "Name", required=True), FormField("age", "Age", "integer"))
     assert parse_values(fields, {"name": "Ada"}) == {"name": "Ada"}
     with pytest.raises(FormValueInvalid, match="age: enter a whole number"):

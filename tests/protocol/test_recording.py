@@ -1,4 +1,4 @@
-"""A recording is a channel like any other."""
+"""Recordings behave like any other channel."""
 
 import asyncio
 from pathlib import Path
@@ -16,7 +16,7 @@ def envelope(seq: int, event: Event | None = None) -> Envelope:
     return Envelope(1, seq, 0.0, "s", "", "main", "", event or Warned(str(seq)))
 
 
-async def test_it_plays_the_past_and_then_what_comes() -> None:
+async def test_past_envelopes_come_before_live_ones() -> None:
     channel = RecordingChannel([envelope(1), envelope(2)])
     events = channel.events(after=1)
     assert (await anext(events)).seq == 2
@@ -25,7 +25,7 @@ async def test_it_plays_the_past_and_then_what_comes() -> None:
     assert (await waiting).seq == 3
 
 
-async def test_it_ends_after_the_session_was_closed_or_with_the_recording() -> None:
+async def test_events_end_with_the_session_or_the_recording() -> None:
     closed = RecordingChannel([envelope(1), envelope(2, SessionClosed("done")), envelope(3)])
     assert [one.seq async for one in closed.events()] == [1, 2]
     ending = RecordingChannel([envelope(1)], ends=True)
@@ -37,7 +37,7 @@ async def test_each_reader_has_its_own_queue() -> None:
     assert [[one.seq async for one in channel.events()] for _ in range(2)] == [[1], [1]]
 
 
-async def test_ops_are_kept_and_queries_refused() -> None:
+async def test_ops_are_collected_and_queries_refused() -> None:
     channel = RecordingChannel(replies={queries.Commands: queries.CommandRows(())})
     await channel.submit(ops.Prompt("o", "tui", (Text("hi"),)))
     assert len(channel.ops) == 1
@@ -45,14 +45,14 @@ async def test_ops_are_kept_and_queries_refused() -> None:
     assert isinstance(await channel.ask(queries.Plugins()), queries.Refused)
 
 
-async def test_a_deck_of_recordings_knows_them_by_id() -> None:
+async def test_a_deck_opens_recordings_by_id() -> None:
     deck = RecordingDeck(RecordingChannel(session="a"), RecordingChannel(session="b"))
     assert (await deck.open("/")).session == "a" and (await deck.open("/", "b")).session == "b"
     with pytest.raises(SessionUnknown):
         await deck.open("/", "c")
 
 
-def test_a_transcript_is_read_and_a_torn_tail_left_out(tmp_path: Path) -> None:
+def test_a_cut_off_last_line_is_skipped(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     lines = [wire.dumps(envelope(1)), wire.dumps(envelope(2, Unknown("new", {"a": 1})))]
     path.write_text("\n".join(lines) + '\n{"type": "envel')

@@ -5,12 +5,12 @@ import sys
 
 from cockpit.core.session.deck import LocalDeck
 from cockpit.core.session.options import RunOptions
-from cockpit.protocol.channel import LONGEST_LINE, serve_deck
+from cockpit.protocol.channel import MAX_LINE_BYTES, serve_deck
 
 
 async def main() -> None:
     loop = asyncio.get_running_loop()
-    reader = asyncio.StreamReader(limit=LONGEST_LINE)
+    reader = asyncio.StreamReader(limit=MAX_LINE_BYTES)
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, sys.stdout)
     writer = asyncio.StreamWriter(transport, protocol, reader, loop)

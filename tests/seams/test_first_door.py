@@ -10,7 +10,7 @@ import pytest
 from tests.support.decks import Driver, call, script
 
 from cockpit.errors import SessionUnknown
-from cockpit.protocol.channel import LONGEST_LINE, RemoteDeck
+from cockpit.protocol.channel import MAX_LINE_BYTES, RemoteDeck
 from cockpit.protocol.events import (
     ApprovalRequested,
     MessageFinished,
@@ -31,7 +31,7 @@ async def far_deck() -> AsyncIterator[RemoteDeck]:
         str(CORE),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
-        limit=LONGEST_LINE,
+        limit=MAX_LINE_BYTES,
     )
     assert process.stdin is not None and process.stdout is not None
 

@@ -1,6 +1,4 @@
-"""A workspace in memory: the same plans and the same refusals over a mapping of bytes, for tests and
-for places that have no disk. It runs no programs.
-"""
+"""A workspace in memory for tests: the same plans and refusals over a mapping of bytes. Runs no programs."""
 
 import posixpath
 from collections.abc import AsyncIterator, Callable, Mapping

@@ -1,4 +1,4 @@
-"""Plans on a virtual tree, and what becomes of them on disk and in memory."""
+"""Change sets: planned on a virtual tree, then applied on disk and in memory."""
 
 import asyncio
 import contextlib
@@ -35,7 +35,7 @@ async def contents(workspace: Workspace) -> dict[str, bytes]:
     return {entry.path: await workspace.files.read(entry.path) async for entry in workspace.files.walk()}
 
 
-async def test_a_plan_writes_nothing_and_says_what_it_would_do(workspace: Workspace) -> None:
+async def test_a_plan_writes_nothing_and_lists_the_changes(workspace: Workspace) -> None:
     before = await contents(workspace)
     edits = (WriteFile("a.txt", b"one\nTWO\n"), WriteFile("new/d.txt", b"d"), DeleteFile("sub/b.txt"))
     changes = await workspace.plan(edits, "main/review", "c7")
@@ -48,7 +48,7 @@ async def test_a_plan_writes_nothing_and_says_what_it_would_do(workspace: Worksp
     assert await contents(workspace) == before
 
 
-async def test_what_is_applied_can_be_taken_back(workspace: Workspace) -> None:
+async def test_an_applied_change_can_be_undone(workspace: Workspace) -> None:
     before = await contents(workspace)
     edits = (
         WriteFile("a.txt", b"!"),
@@ -84,7 +84,7 @@ async def test_edits_see_what_the_edits_before_them_did(workspace: Workspace) ->
     assert await workspace.files.read("x.txt") == b"one\ntwo\n"
 
 
-async def test_a_move_over_a_file_only_when_it_is_said(workspace: Workspace) -> None:
+async def test_a_move_replaces_a_file_only_if_requested(workspace: Workspace) -> None:
     with pytest.raises(ChangeRefused, match=r"sub/b\.txt exists already"):
         await workspace.plan((MoveFile("a.txt", "sub/b.txt"),))
     applied = await workspace.apply(await workspace.plan((MoveFile("a.txt", "sub/b.txt", replace=True),)))
@@ -123,11 +123,11 @@ async def test_a_file_changed_after_the_plan_refuses_all_of_it(workspace: Worksp
     assert "new.txt" not in await contents(workspace)
 
 
-async def test_what_stays_equal_is_no_change(workspace: Workspace) -> None:
+async def test_an_edit_without_effect_is_no_change(workspace: Workspace) -> None:
     assert (await workspace.plan((WriteFile("a.txt", b"one\ntwo\n"),))).files == ()
 
 
-async def test_modes_are_kept_given_and_given_back(tmp_path: Path) -> None:
+async def test_modes_are_preserved_set_and_restored(tmp_path: Path) -> None:
     grow(tmp_path, {"run.sh": "#!/bin/sh\n"})
     (tmp_path / "run.sh").chmod(0o750)
     workspace = LocalWorkspace(str(tmp_path))
@@ -141,7 +141,7 @@ async def test_modes_are_kept_given_and_given_back(tmp_path: Path) -> None:
     assert tree(tmp_path) == {"run.sh": (b"#!/bin/sh\n", 0o750)}
 
 
-async def test_targets_that_are_no_plain_files_are_refused_by_name(tmp_path: Path) -> None:
+async def test_targets_that_are_not_regular_files_are_refused_by_name(tmp_path: Path) -> None:
     grow(tmp_path, {"file": "x", "other": "x", "dir/x": "x"})
     (tmp_path / "link").symlink_to("file")
     (tmp_path / "folder").symlink_to("dir")
@@ -161,7 +161,7 @@ async def test_targets_that_are_no_plain_files_are_refused_by_name(tmp_path: Pat
                 await workspace.plan((edit,))
 
 
-async def test_an_undo_takes_the_folders_it_needed_and_no_other(tmp_path: Path) -> None:
+async def test_an_undo_removes_only_the_folders_it_made(tmp_path: Path) -> None:
     grow(tmp_path, {"a.txt": ""})
     (tmp_path / "void").mkdir()
     workspace = LocalWorkspace(str(tmp_path))
@@ -172,7 +172,8 @@ async def test_an_undo_takes_the_folders_it_needed_and_no_other(tmp_path: Path) 
     assert tree(tmp_path) == before
 
 
-async def test_a_swapped_folder_never_lets_a_write_out(tmp_path: Path) -> None:
+@pytest.mark.slow
+async def test_a_swapped_folder_never_redirects_a_write(tmp_path: Path) -> None:
     """A thread puts a link to the outside in the place of a folder, over and over, during writes."""
     root, out = tmp_path / "root", tmp_path / "out"
     grow(root, {"dir/a.txt": "old", "real/x": ""})
@@ -207,7 +208,7 @@ async def test_a_swapped_folder_never_lets_a_write_out(tmp_path: Path) -> None:
     assert tree(out) == {"a.txt": (b"untouched", 0o644)}
 
 
-async def test_a_cancelled_write_is_taken_back(tmp_path: Path) -> None:
+async def test_a_cancelled_write_is_undone(tmp_path: Path) -> None:
     grow(tmp_path, {"a.txt": "old"})
     workspace = LocalWorkspace(str(tmp_path))
     changes = await workspace.plan((WriteFile("a.txt", b"new"), WriteFile("b.txt", b"new")))
@@ -219,7 +220,7 @@ async def test_a_cancelled_write_is_taken_back(tmp_path: Path) -> None:
     assert tree(tmp_path) == {"a.txt": (b"old", 0o644)}
 
 
-async def test_a_workspace_in_memory_says_that_it_runs_nothing() -> None:
+async def test_a_workspace_in_memory_runs_no_program() -> None:
     with pytest.raises(ProcessFailed, match="open a folder on disk"):
         await MemoryWorkspace().processes.run(("true",))
 

@@ -1,16 +1,16 @@
-"""The environment a child gets says itself which programs are found."""
+"""The environment of child processes."""
 
 import os
 
 from cockpit.workspace.environment import sandbox_environment, scrub_environment
 
 
-def test_a_relative_entry_of_the_search_path_is_left_out() -> None:
+def test_relative_entries_of_the_search_path_are_left_out() -> None:
     given = os.pathsep.join([".", "/usr/bin", "", "bin", "/bin"])
     assert scrub_environment({"PATH": given})["PATH"] == os.pathsep.join(["/usr/bin", "/bin"])
 
 
-def test_g20_a_key_is_known_by_its_value_under_any_name() -> None:
+def test_a_key_is_recognised_by_its_value() -> None:
     keys = {
         "INNOCENT": "ghp_" + "a" * 36,
         "MODEL": "sk-" + "b" * 30,
@@ -22,7 +22,7 @@ def test_g20_a_key_is_known_by_its_value_under_any_name() -> None:
     assert plain.items() <= kept.items() and not keys.keys() & kept.keys()
 
 
-def test_g20_a_proxy_with_a_password_stays_outside_of_a_sandbox() -> None:
+def test_a_proxy_with_a_password_is_not_passed_to_a_sandbox() -> None:
     proxy = {"HTTPS_PROXY": "http://me:secret@proxy.example:3128", "HTTP_PROXY": "http://proxy.example:3128"}
     kept = scrub_environment(proxy)
     assert proxy.items() <= kept.items()
@@ -33,7 +33,7 @@ def test_g20_a_proxy_with_a_password_stays_outside_of_a_sandbox() -> None:
     assert (inside["HOME"], inside["USER"], inside["TMPDIR"]) == ("/home/ada", "ada", "/tmp")
 
 
-def test_a_child_is_not_led_to_another_repository_by_gits_variables() -> None:
+def test_git_variables_do_not_reach_a_child() -> None:
     led = dict.fromkeys(
         ("GIT_DIR", "GIT_INDEX_FILE", "GIT_EXTERNAL_DIFF", "GIT_CONFIG_PARAMETERS", "GIT_EXEC_PATH"), "x"
     )

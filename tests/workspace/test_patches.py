@@ -1,4 +1,4 @@
-"""Both forms of patches, to the byte: what they do, and what they refuse with everything left alone."""
+"""Both forms of patches: the exact result, and refusals that leave every file unchanged."""
 
 import json
 import re
@@ -27,7 +27,7 @@ async def patch(root: Path, text: str) -> tuple[str, ...]:
     workspace = LocalWorkspace(str(root))
     files = planner.parse_patch(text)
     present: dict[str, bytes | None] = {}
-    for path in planner.source_paths(files):
+    for path in {file.path for file in files}:
         try:
             present[path] = await workspace.files.read(path)
         except FileNotFoundError:
@@ -61,7 +61,7 @@ async def test_recorded_patches(case: dict[str, Any], tmp_path: Path) -> None:
     ("content", "reason"),
     [(b"\xff\xfe\n", "not UTF-8"), (b"a\0b\n", "binary"), (b"x" * (5 * 1024 * 1024 + 1), "5 MiB")],
 )
-def test_files_that_are_no_text_are_refused_by_name(content: bytes, reason: str) -> None:
+def test_files_that_are_not_text_are_refused_by_name(content: bytes, reason: str) -> None:
     files = planner.parse_patch("*** Begin Patch\n*** Update File: a.dat\n@@\n-x\n+y\n*** End Patch")
     with pytest.raises(CockpitError, match=rf"a\.dat.*{reason}"):
         planner.plan_patch(files, {"a.dat": content})
@@ -85,7 +85,7 @@ def test_a_diff_of_two_texts_makes_one_of_the_other(before: str, after: str) -> 
 
 @given(st.text(alphabet="ab+- @*\n\\/.", max_size=200))
 @settings(max_examples=300)
-def test_any_text_is_parsed_or_refused_with_words(text: str) -> None:
+def test_any_text_is_parsed_or_refused_with_a_message(text: str) -> None:
     for form in (
         text,
         f"*** Begin Patch\n*** Update File: a\n{text}\n*** End Patch",
@@ -107,7 +107,7 @@ def shared_cases() -> list[Path]:
     ]
 
 
-async def test_shared_cases_where_they_are_at_hand(tmp_path: Path) -> None:
+async def test_recorded_cases(tmp_path: Path) -> None:
     for case in shared_cases():
         facts = json.loads((case / "meta.json").read_text())
         root = tmp_path / case.name

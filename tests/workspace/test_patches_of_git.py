@@ -1,5 +1,4 @@
-"""What git writes, our patches apply: trees of many kinds, `git diff` between them, and the second made of
-the first to the byte, names, contents and modes (G14)."""
+"""Patches written by `git diff` for trees of many kinds give the same names, contents and modes."""
 
 import random
 import subprocess
@@ -100,7 +99,7 @@ def put(root: Path, made: dict[str, str], dice: random.Random) -> None:
 
 
 @pytest.mark.parametrize("seed", range(24))
-async def test_g14_what_git_diffs_is_made_again_to_the_byte(tmp_path: Path, seed: int) -> None:
+async def test_patches_of_git_are_reproduced_exactly(tmp_path: Path, seed: int) -> None:
     dice = random.Random(seed)
     root = tmp_path / "root"
     root.mkdir()

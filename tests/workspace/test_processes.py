@@ -1,4 +1,4 @@
-"""Programs run, stream, end, and take everything they started with them."""
+"""Programs run, stream their output, and end together with everything they started."""
 
 import asyncio
 import contextlib
@@ -16,7 +16,7 @@ from cockpit.workspace import environment
 from cockpit.workspace.processes import process_tree, shells
 from cockpit.workspace.processes.child_process import ProcessOutput
 from cockpit.workspace.processes.local_processes import LocalProcesses, ProcessFailed
-from cockpit.workspace.safe_git import filter_options, run_git, safe_git_argv
+from cockpit.workspace.safe_git import GIT_ENVIRONMENT, filter_options, safe_git_argv
 
 DEADLINE = 20.0
 STEPS = 4000
@@ -48,7 +48,7 @@ def is_alive(pid: int) -> bool:
         return False
 
 
-async def test_output_comes_in_order_with_its_exit_code(processes: LocalProcesses) -> None:
+async def test_output_arrives_in_order_with_the_exit_code(processes: LocalProcesses) -> None:
     seen: list[str] = []
     argv = processes.shell("echo one; echo two >&2; printf '\\303\\244\\377'; exit 7")
     ended = await processes.run(argv, on_output=seen.append)
@@ -61,20 +61,20 @@ async def test_input_is_given_whole_or_is_empty(processes: LocalProcesses) -> No
     assert (await processes.run(("cat",))).output == ""
 
 
-async def test_what_a_program_says_to_stderr_can_be_kept_apart(processes: LocalProcesses) -> None:
+async def test_stderr_can_be_separated(processes: LocalProcesses) -> None:
     argv = processes.shell("echo one; echo two >&2; cat; printf '\\303\\244' >&2; exit 2")
     ended = await processes.run(argv, stdin=b"in", separate_errors=True)
     assert (ended.code, ended.output, ended.errors) == (2, "one\nin", "two\nä")
     assert (await processes.run(argv)).errors == ""
 
 
-async def test_a_program_that_runs_too_long_is_ended_and_its_output_kept(processes: LocalProcesses) -> None:
+async def test_a_timeout_ends_the_program_and_keeps_its_output(processes: LocalProcesses) -> None:
     ended = await processes.run(processes.shell("echo begun; trap '' TERM; sleep 1000"), seconds=0.3)
     assert ended.timed_out and ended.output == "begun\n"
     assert ended.seconds < 5
 
 
-async def test_what_a_command_leaves_behind_dies_with_it(processes: LocalProcesses) -> None:
+async def test_background_processes_of_a_command_end_with_it(processes: LocalProcesses) -> None:
     command = (
         "sleep 1001 & echo $!; (setsid sleep 1002 & echo $!) ; nohup sleep 1003 >/dev/null 2>&1 & echo $!"
     )
@@ -167,7 +167,7 @@ async def test_closing_ends_every_job_and_refuses_new_ones(tmp_path: Path) -> No
         await processes.run(("true",))
 
 
-async def test_what_cannot_run_says_why(processes: LocalProcesses) -> None:
+async def test_a_program_that_cannot_start_gives_the_reason(processes: LocalProcesses) -> None:
     with pytest.raises(ProcessFailed, match="no-such-program is not installed"):
         await processes.run(("no-such-program",))
     with pytest.raises(ProcessFailed, match="nowhere does not exist"):
@@ -176,7 +176,7 @@ async def test_what_cannot_run_says_why(processes: LocalProcesses) -> None:
         await processes.output("job-9")
 
 
-async def test_a_flood_is_bounded_and_counted(processes: LocalProcesses) -> None:
+async def test_excess_output_is_dropped_and_counted(processes: LocalProcesses) -> None:
     ended = await processes.run(processes.shell("head -c 5000000 /dev/zero | tr '\\0' x; echo; echo end"))
     assert ended.dropped > 3_000_000
     assert len(ended.output) < 1_100_000
@@ -196,7 +196,7 @@ async def test_keys_and_start_up_files_do_not_reach_a_child(
     assert "KEYBOARD_LAYOUT=de" in ended.output and "GIVEN_TOKEN=wanted" in ended.output
 
 
-def test_names_that_hold_keys_are_known() -> None:
+def test_secret_variable_names_are_recognised() -> None:
     secret = [
         "X_API_KEY",
         "apikey",
@@ -220,7 +220,7 @@ def test_names_that_hold_keys_are_known() -> None:
     assert [name for name in plain if environment.is_secret_variable(name)] == []
 
 
-def test_shells_are_chosen_by_what_there_is() -> None:
+def test_the_shell_depends_on_what_is_installed() -> None:
     every = {"bash": "/bin/bash", "sh": "/bin/sh", "pwsh": r"C:\pwsh.exe"}
     assert shells.posix_shell("ls", every.get) == ("/bin/bash", "--noprofile", "--norc", "-c", "ls")
     assert shells.posix_shell("ls", {"sh": "/bin/sh"}.get) == ("/bin/sh", "-c", "ls")
@@ -230,7 +230,7 @@ def test_shells_are_chosen_by_what_there_is() -> None:
     assert shells.windows_shell("dir", {}.get)[0] == "powershell.exe"
 
 
-def test_groups_are_made_and_ended_in_each_platforms_way() -> None:
+def test_process_groups_follow_the_platform() -> None:
     assert process_tree.spawn_options("linux") == {"start_new_session": True}
     assert process_tree.spawn_options("win32") == {"creationflags": 0x08000200}
     assert process_tree.windows_kill_argv(7) == ("taskkill", "/T", "/F", "/PID", "7")
@@ -308,7 +308,7 @@ def test_a_plain_command_has_words_and_a_shape(command: str, argv: tuple[str, ..
         "a\u00a0b",
     ],
 )
-def test_what_a_shell_would_act_on_is_not_plain(command: str) -> None:
+def test_a_command_with_shell_syntax_is_not_plain(command: str) -> None:
     assert shells.parse_plain_command(command) == ()
 
 
@@ -323,7 +323,7 @@ def test_output_keeps_head_and_tail_and_its_positions() -> None:
     assert output.since(50) == ("", 50)
 
 
-def test_output_joins_signs_that_were_cut_in_two() -> None:
+def test_output_joins_characters_that_were_cut_in_two() -> None:
     output = ProcessOutput()
     assert [output.feed(bytes([byte])) for byte in "é中".encode()] == ["", "é", "", "", "中"]
     assert output.feed(b"\xe4", final=True) == "\ufffd"
@@ -358,6 +358,13 @@ async def test_git_reads_a_hostile_repository_without_running_anything(
     assert not trap.exists()
 
 
+async def run_git(processes: LocalProcesses, root: str, *arguments: str) -> ProcessResult:
+    async def run(argv: tuple[str, ...]) -> ProcessResult:
+        return await processes.run(argv, environment=GIT_ENVIRONMENT)
+
+    return await run(safe_git_argv(root, *arguments, off=await filter_options(run, root, arguments[0])))
+
+
 async def test_git_does_not_go_into_a_submodule(processes: LocalProcesses, tmp_path: Path) -> None:
     trap = tmp_path / "ran"
     setup = (
@@ -374,7 +381,7 @@ async def test_git_does_not_go_into_a_submodule(processes: LocalProcesses, tmp_p
     assert not trap.exists()
 
 
-async def test_the_filters_of_the_person_stay_on_and_the_repositorys_go() -> None:
+async def test_only_the_filters_of_the_repository_are_switched_off() -> None:
     listed = "global\0filter.lfs.clean\nlfs\0local\0filter.a.b.clean\nx\ny\0worktree\0filter.w.process\nz\0"
 
     async def run(argv: tuple[str, ...]) -> ProcessResult:
@@ -388,7 +395,7 @@ async def test_the_filters_of_the_person_stay_on_and_the_repositorys_go() -> Non
         await filter_options(run, "/x", "status")
 
 
-def test_git_takes_no_lock_and_asks_nothing() -> None:
+def test_git_takes_no_lock_and_runs_no_diff_program() -> None:
     argv = safe_git_argv("/x", "diff", "--staged")
     assert argv[:4] == ("git", "-C", "/x", "--no-pager")
     diff = ("diff", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty", "--staged")

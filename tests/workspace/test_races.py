@@ -1,4 +1,4 @@
-"""A path that changes between the check and its use: nothing outside is read or written (G7, G15)."""
+"""A path that changes between check and use: nothing outside of the root is read or written."""
 
 import asyncio
 import errno
@@ -116,7 +116,7 @@ def untouched(outside: Path) -> bool:
 
 
 @pytest.mark.parametrize("swap", [swapped_file, swapped_folder])
-def test_g7_no_read_follows_a_link_that_was_put_there_meanwhile(
+def test_no_read_follows_a_link_made_meanwhile(
     tmp_path: Path, outside: Path, swap: Callable[[Path, Path], Callable[[], None]]
 ) -> None:
     root = tmp_path / "ws"
@@ -144,7 +144,7 @@ async def written(workspace: LocalWorkspace, name: str, number: int) -> bool:
 
 @pytest.mark.timeout(900 if os.environ.get("COCKPIT_FUZZ") else 110)
 @pytest.mark.parametrize("swap", [swapped_file, swapped_folder])
-async def test_g7_no_write_follows_a_link_that_was_put_there_ahead_of_any_file_call(
+async def test_no_write_follows_a_link_made_before_any_operation(
     tmp_path: Path, outside: Path, swap: Callable[[Path, Path], Callable[[], None]]
 ) -> None:
     """The swap comes ahead of file calls that a seed picks: each window between check and use is hit."""
@@ -172,7 +172,7 @@ async def test_g7_no_write_follows_a_link_that_was_put_there_ahead_of_any_file_c
 
 
 @pytest.mark.parametrize("swap", [swapped_file, swapped_folder])
-async def test_g7_no_write_follows_a_link_while_another_thread_swaps(
+async def test_no_write_follows_a_link_while_another_thread_swaps(
     tmp_path: Path, outside: Path, swap: Callable[[Path, Path], Callable[[], None]]
 ) -> None:
     root = tmp_path / "ws"

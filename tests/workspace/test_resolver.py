@@ -1,4 +1,4 @@
-"""What a path is, and whether it can ever be touched."""
+"""The verdict on paths: allowed, needing approval, or denied."""
 
 import json
 import os
@@ -66,7 +66,7 @@ def test_plain_files_inside_may_be_read_and_written(root: Path, path: str) -> No
 
 
 @pytest.mark.parametrize("path", ["../x", "../ws2/x", "/tmp/../tmp/elsewhere", "~", "~/notes.txt", "/"])
-def test_outside_is_asked_about(root: Path, path: str) -> None:
+def test_paths_outside_need_approval(root: Path, path: str) -> None:
     assert levels(root, path)[0] == "ask"
     assert not Resolver(str(root)).is_inside(path)
 
@@ -137,7 +137,7 @@ def test_secrets_devices_and_unreadable_names_are_refused_for_both(root: Path, p
         "sub/.zshrc",
     ],
 )
-def test_what_runs_later_may_be_read_but_never_written(root: Path, path: str) -> None:
+def test_files_that_run_later_can_be_read_but_not_written(root: Path, path: str) -> None:
     assert levels(root, path) == ("allow", "deny")
 
 
@@ -260,7 +260,7 @@ def shared_cases() -> list[dict[str, Any]]:
     return [json.loads(line) for line in CORPUS.read_text().splitlines()]
 
 
-def test_shared_cases_where_they_are_at_hand(tmp_path: Path, home: Path) -> None:
+def test_recorded_cases(tmp_path: Path, home: Path) -> None:
     for number, case in enumerate(shared_cases()):
         root, out = tmp_path / f"{number}" / "ws", tmp_path / f"{number}" / "out"
         root.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""A write is all or nothing: whatever call fails, and wherever the process dies."""
+"""Transactions are all or nothing, whichever operation fails and wherever the process dies."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -64,9 +64,7 @@ def test_everything_is_written_with_its_mode(tmp_path: Path, relative: bool) -> 
     assert list((tmp_path / "journals").iterdir()) == []
 
 
-def test_one_failing_call_leaves_the_tree_exactly_before_or_exactly_after(
-    tmp_path: Path, relative: bool
-) -> None:
+def test_one_failing_operation_leaves_the_tree_before_or_after(tmp_path: Path, relative: bool) -> None:
     after = outcome_of(tmp_path / "plain", relative)
     refused = 0
     for number in range(1, MOST_CALLS):
@@ -88,9 +86,7 @@ def test_one_failing_call_leaves_the_tree_exactly_before_or_exactly_after(
     assert refused > 30
 
 
-def test_after_a_crash_at_any_call_recovery_makes_the_tree_before_or_after(
-    tmp_path: Path, relative: bool
-) -> None:
+def test_after_a_crash_recovery_gives_the_tree_before_or_after(tmp_path: Path, relative: bool) -> None:
     after = outcome_of(tmp_path / "plain", relative)
     outcomes: list[str] = []
     for number in range(1, MOST_CALLS):
@@ -154,7 +150,7 @@ def test_a_file_that_changed_since_refuses_the_whole_set(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("call", ["exchange", "link", "fsync", "unlink"])
-def test_a_file_that_somebody_saves_during_the_write_keeps_their_bytes(tmp_path: Path, call: str) -> None:
+def test_a_file_saved_during_the_write_keeps_its_content(tmp_path: Path, call: str) -> None:
     root = tmp_path / "root"
     grow(root, {"a.txt": "old", "b.txt": "old"})
     targets = tuple(
@@ -190,7 +186,7 @@ def test_a_file_that_appears_where_one_is_created_is_not_overwritten(tmp_path: P
     assert (root / "new.txt").read_text() == "theirs"
 
 
-def test_without_hard_links_backups_are_copies_and_nothing_else_is_different(tmp_path: Path) -> None:
+def test_without_hard_links_backups_are_copies(tmp_path: Path) -> None:
     after = outcome_of(tmp_path / "plain", True)
 
     def no_links(name: str) -> None:
@@ -214,7 +210,7 @@ def test_recovery_leaves_a_running_transaction_alone(tmp_path: Path) -> None:
     assert seen and set(seen) == {0}
 
 
-def test_recovery_keeps_what_somebody_wrote_after_the_crash(tmp_path: Path) -> None:
+def test_recovery_keeps_changes_made_after_the_crash(tmp_path: Path) -> None:
     root, journals = tmp_path / "root", tmp_path / "journals"
     grow(root, {"a.txt": "old", "b.txt": "old"})
     targets = tuple(
@@ -237,7 +233,7 @@ def test_recovery_keeps_what_somebody_wrote_after_the_crash(tmp_path: Path) -> N
     assert tree(root) == {"a.txt": (b"old", 0o644), "b.txt": (b"theirs", 0o644)}
 
 
-def test_a_journal_torn_while_it_was_written_is_cleared(tmp_path: Path) -> None:
+def test_an_incomplete_journal_is_removed(tmp_path: Path) -> None:
     grow(tmp_path, {"journals/x.journal": b'{"entries": [{"pa'})
     assert recover_transactions(str(tmp_path / "journals")) == ()
     assert list((tmp_path / "journals").iterdir()) == []

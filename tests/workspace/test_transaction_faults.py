@@ -1,5 +1,5 @@
-"""All or nothing under fire (G13): every call fails, for once and for ever; the process is killed at each;
-the disk is full. And what somebody saves meanwhile is never overwritten (G15)."""
+"""Transactions are all or nothing: each operation fails once or always, the process is killed at each, the
+disk is full. Files that the user saves meanwhile are never overwritten."""
 
 import errno
 import json
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.workspace.scripts import OLD, SCRIPTS, grown, targets
+from tests.workspace.sample_writes import OLD, SCRIPTS, grown, targets
 from tests.workspace.trees import grow, tree
 
 from cockpit.plugin.changes import WriteFile
@@ -27,7 +27,7 @@ from cockpit.workspace.local import LocalWorkspace
 pytestmark = pytest.mark.slow
 
 HERE = Path(__file__).parents[2]
-RUN = (sys.executable, "-m", "tests.workspace.killed")
+RUN = (sys.executable, "-m", "tests.workspace.kill_points")
 
 
 def failing(number: int, code: int, for_ever: bool) -> Callable[[str], None]:
@@ -45,7 +45,7 @@ def failing(number: int, code: int, for_ever: bool) -> Callable[[str], None]:
 @pytest.mark.parametrize("for_ever", [False, True], ids=["once", "for ever"])
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EACCES, errno.EIO])
 @pytest.mark.parametrize("script", SCRIPTS)
-def test_g13_the_nth_call_fails_and_the_tree_is_before_or_after(
+def test_a_failing_operation_leaves_the_tree_before_or_after(
     tmp_path: Path, script: str, code: int, for_ever: bool
 ) -> None:
     grown(tmp_path / "plain")
@@ -75,7 +75,7 @@ def test_g13_the_nth_call_fails_and_the_tree_is_before_or_after(
     assert refused > 8
 
 
-def test_g13_killed_at_every_call_recovery_makes_the_tree_before_or_after(tmp_path: Path) -> None:
+def test_recovery_after_a_kill_gives_the_tree_before_or_after(tmp_path: Path) -> None:
     done = subprocess.run((*RUN, str(tmp_path)), cwd=HERE, capture_output=True, text=True, check=True)
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert {row["script"] for row in rows} == set(SCRIPTS)
@@ -84,7 +84,7 @@ def test_g13_killed_at_every_call_recovery_makes_the_tree_before_or_after(tmp_pa
     assert all(states[script, state] > 2 for script in SCRIPTS for state in ("before", "after"))
 
 
-def test_g13_a_command_killed_in_the_middle_is_brought_to_an_end_by_the_next(tmp_path: Path) -> None:
+def test_the_next_command_finishes_the_write_of_a_killed_one(tmp_path: Path) -> None:
     root = tmp_path / "root"
     grow(root, {"a.txt": "old\n", "b.txt": "old\n"})
     text = "".join(f"--- a/{name}\n+++ b/{name}\n@@ -1 +1 @@\n-old\n+new\n" for name in ("a.txt", "b.txt"))
@@ -101,7 +101,7 @@ def test_g13_a_command_killed_in_the_middle_is_brought_to_an_end_by_the_next(tmp
     assert again.returncode == 1 and tree(root) == {"a.txt": (b"new\n", 0o644), "b.txt": (b"new\n", 0o644)}
 
 
-def test_g13_a_full_disk_leaves_the_tree_as_it_was(tmp_path: Path) -> None:
+def test_a_full_disk_leaves_the_tree_unchanged(tmp_path: Path) -> None:
     root = tmp_path / "root"
     grown(root)
     before = tree(root)
@@ -122,7 +122,7 @@ def test_g13_a_full_disk_leaves_the_tree_as_it_was(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("call", ["exchange", "rename", "link", "fsync", "lstat", "read", "unlink"])
 @pytest.mark.parametrize("how", ["saved", "written", "removed"])
-def test_g15_what_somebody_does_at_any_call_is_never_overwritten(tmp_path: Path, call: str, how: str) -> None:
+def test_concurrent_writes_are_never_overwritten(tmp_path: Path, call: str, how: str) -> None:
     """The n-th call of each kind: they save (a rename), write in place, or remove the file just before."""
     for number in range(1, 12):
         root = tmp_path / f"{number}"
@@ -156,7 +156,7 @@ def test_g15_what_somebody_does_at_any_call_is_never_overwritten(tmp_path: Path,
             return
 
 
-async def test_g15_lines_that_somebody_saves_during_a_hundred_edits_are_all_there(tmp_path: Path) -> None:
+async def test_lines_saved_during_a_hundred_edits_are_all_kept(tmp_path: Path) -> None:
     file = tmp_path / "shared.txt"
     file.write_bytes(b"0\n")
     workspace = LocalWorkspace(str(tmp_path))

@@ -1,4 +1,4 @@
-"""Trees on disk as values, so that tests can say "exactly as before"."""
+"""Trees on disk as values, for comparing them before and after."""
 
 import os
 import stat

@@ -16,7 +16,7 @@ from cockpit.mcp_serve.exposure import ExposedTools, parse_exposed
 from cockpit.mcp_serve.session import ORIGIN, SharedSession
 from cockpit.mcp_serve.transports import LOOPBACK, ListenAddress, serve_http, serve_stdio
 from cockpit.plugin.values import Frontend
-from cockpit.protocol.channel import LONGEST_LINE, serve_deck
+from cockpit.protocol.channel import MAX_LINE_BYTES, serve_deck
 from cockpit.protocol.messages import Mode
 from cockpit.settings import api_keys, files, trust
 
@@ -50,7 +50,7 @@ async def _run_frontend(frontend: Frontend) -> None:
 async def _serve_stdio() -> None:
     """Requests on stdin, answers and envelopes on stdout (docs/extend/protocol.md)."""
     loop = asyncio.get_running_loop()
-    reader = asyncio.StreamReader(limit=LONGEST_LINE)
+    reader = asyncio.StreamReader(limit=MAX_LINE_BYTES)
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, sys.stdout)
     deck = LocalDeck(RunOptions(origin="stdio"))

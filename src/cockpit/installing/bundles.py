@@ -34,7 +34,7 @@ MAX_FILES = 20_000
 
 @dataclass(frozen=True, slots=True)
 class StagedBundle:
-    """A bundle that was copied and is not in force yet. `lines` list what it brings and what it would run."""
+    """A copied bundle that is not in force yet. `lines` list its contents and what it would run."""
 
     name: str
     lines: tuple[str, ...]
@@ -57,13 +57,11 @@ def stage_bundle(source: PluginSource) -> StagedBundle:
     name = _read_name(place)
     for count, path in enumerate(place.rglob("*"), 1):
         if count > MAX_FILES:
-            raise CockpitError(
-                f"{place} contains more than {MAX_FILES:,} files", "name the folder of the bundle itself"
-            )
+            reason = f"{place} contains more than {MAX_FILES:,} files"
+            raise CockpitError(reason, "name the folder of the bundle itself")
         if path.is_symlink() and not path.resolve().is_relative_to(place.resolve()):
-            raise CockpitError(
-                f"{path} is a link that leads out of the bundle", "replace the link by the file"
-            )
+            reason = f"{path} is a link that leads out of the bundle"
+            raise CockpitError(reason, "replace the link by the file")
     home = discovery.bundles_folder()
     home.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=".new-", dir=home))
@@ -106,9 +104,8 @@ def _read_name(place: Path) -> str:
         raise CockpitError(f"{file} cannot be read: {error}", 'write {"name": "..."}') from error
     name = raw.get("name") if isinstance(raw, dict) else None
     if not isinstance(name, str) or not NAME_PATTERN.fullmatch(name):
-        raise CockpitError(
-            f"{file}: `name` is {name!r}", "use letters, digits, `-`, `_` and `.`, at most 64 characters"
-        )
+        reason = f"{file}: `name` is {name!r}"
+        raise CockpitError(reason, "use letters, digits, `-`, `_` and `.`, at most 64 characters")
     return name
 
 
@@ -148,7 +145,6 @@ def _format_faults(faults: tuple[FileProblem, ...]) -> str:
 
 
 def _list_names(place: Path, kind: BundleKind) -> Iterator[str]:
-    """The names of the skills, agents or commands in a folder, or of a single file."""
     if kind == "skills":
         own = place / "SKILL.md"
         files = [own] if own.is_file() else [*skills.find_skill_files(place)] if place.is_dir() else [place]

@@ -153,13 +153,12 @@ def _remove_stale_generations(home: Path, record: InstalledRecord) -> None:
 
 
 def find_conflicts(beside: Distributions, own: Distributions) -> list[str]:
-    """What does not fit, one sentence each: unmet needs, and distributions that cockpit's own copy would
-    hide."""
+    """The conflicts, one sentence each: unmet needs, and distributions hidden by cockpit's own."""
     faults = []
     for name, value in beside.items():
         if name in own:
             faults.append(
-                f"{name} {value.version} stands behind cockpit's own {own[name].version}, which would be used"
+                f"{name} {value.version} is hidden by cockpit's own {own[name].version}, which would be used"
             )
         faults += find_unmet_needs(value, beside, own)
     return faults

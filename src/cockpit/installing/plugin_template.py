@@ -45,7 +45,7 @@ cockpit plugins info {{NAME}}
 cockpit plugins doctor {{NAME}}
 ```
 
-Settings of its own stand under `[plugins.{{NAME}}]` and reach it as `scope.settings`.
+Its settings are in the table `[plugins.{{NAME}}]`; the plugin reads them as `scope.settings`.
 """
 GITIGNORE = "__pycache__/\n*.egg-info/\nbuild/\ndist/\n.pytest_cache/\n"
 
@@ -63,9 +63,8 @@ def write_plugin(name: str, hook: str, into: Path) -> list[Path]:
     short = normalize_name(name).removeprefix(DISTRIBUTION_PREFIX)
     identifier = short.replace("-", "_")
     if not re.fullmatch(r"[a-z][a-z0-9-]*", short) or keyword.iskeyword(identifier):
-        raise CockpitError(
-            f"{name!r} is not a valid plugin name", "use letters, digits and `-`, starting with a letter"
-        )
+        reason = f"{name!r} is not a valid plugin name"
+        raise CockpitError(reason, "use letters, digits and `-`, starting with a letter")
     if identifier in sys.stdlib_module_names and name.startswith(DISTRIBUTION_PREFIX):
         raise CockpitError(f"{name!r} is the name of a Python module", "choose another name")
     distribution, module = f"{DISTRIBUTION_PREFIX}{short}", f"cockpit_{identifier}"
@@ -92,12 +91,7 @@ def write_plugin(name: str, hook: str, into: Path) -> list[Path]:
     for path, text in files.items():
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(_fill_template(text, words), encoding="utf-8", newline="\n")
+        filled = re.sub(r"\{\{(\w+)\}\}", lambda match: words[match[1]], text)
+        target.write_text(filled, encoding="utf-8", newline="\n")
         written.append(target)
     return written
-
-
-def _fill_template(text: str, words: dict[str, str]) -> str:
-    for word, value in words.items():
-        text = text.replace("{{" + word + "}}", value)
-    return text

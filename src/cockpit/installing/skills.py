@@ -1,4 +1,4 @@
-"""Installs skills from a folder, an archive or a git address: fetch, inspect, copy. Runs nothing of them.
+"""Installs skills from a folder, an archive or a git address: fetch, inspect, copy. Runs no part of them.
 
 Archives are unpacked with limits: plain files below a single folder, refused as a whole if they hold
 anything else.
@@ -35,10 +35,11 @@ from cockpit.installing.sources import clone_repository
 from cockpit.plugin.origin import Unloaded
 from cockpit.plugin.values import Skill
 from cockpit.settings.file_io import write_atomically
+from cockpit.workspace.word_set import word_set
 
 ARCHIVE_SUFFIXES = (".zip", ".skill", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
-MAX_ARCHIVE_BYTES = 100_000_000
-MAX_ARCHIVE_FILES = 5_000
+MAX_SKILL_BYTES = 100_000_000
+MAX_SKILL_FILES = 5_000
 CHUNK_BYTES = 65_536
 
 
@@ -51,35 +52,21 @@ class ArchiveEntry:
     content: IO[bytes]
 
 
-def is_archive(path: Path) -> bool:
-    """Whether the file name is that of an archive."""
-    return path.name.lower().endswith(ARCHIVE_SUFFIXES)
-
-
-def unpack(
-    archive: Path, into: Path, largest: int = MAX_ARCHIVE_BYTES, most: int = MAX_ARCHIVE_FILES
-) -> None:
+def unpack(archive: Path, into: Path, largest: int = MAX_SKILL_BYTES, most: int = MAX_SKILL_FILES) -> None:
     """Write the files of `archive` below `into`. Raises `CockpitError` for links, devices, paths that lead
     out, more than `most` files or `largest` bytes, and anything that is not an archive."""
-    left = largest
+    remaining = largest
+    read = _read_zip if archive.name.lower().endswith((".zip", ".skill")) else _read_tar
     try:
-        for count, entry in enumerate(_read_entries(archive), 1):
+        for count, entry in enumerate(read(archive), 1):
             if count > most:
                 raise _refuse_archive(archive, f"it contains more than {most:,} files")
-            left -= _write_entry(entry, _find_target(archive, entry.name, into), left, archive)
+            remaining -= _write_entry(entry, _find_target(archive, entry.name, into), remaining, archive)
     except (tarfile.TarError, zipfile.BadZipFile, lzma.LZMAError, zlib.error, EOFError) as error:
         raise CockpitError(f"{archive} cannot be unpacked: {error}", "download it again") from error
     except (NotImplementedError, RuntimeError) as error:
-        raise CockpitError(
-            f"{archive} cannot be unpacked: {error}", "unpack it yourself and pass the folder"
-        ) from error
-
-
-def _read_entries(archive: Path) -> Iterator[ArchiveEntry]:
-    if archive.name.lower().endswith((".zip", ".skill")):
-        yield from _read_zip(archive)
-    else:
-        yield from _read_tar(archive)
+        reason = f"{archive} cannot be unpacked: {error}"
+        raise CockpitError(reason, "unpack it yourself and pass the folder") from error
 
 
 def _read_zip(archive: Path) -> Iterator[ArchiveEntry]:
@@ -107,7 +94,6 @@ def _read_tar(archive: Path) -> Iterator[ArchiveEntry]:
 
 
 def _find_target(archive: Path, name: str, into: Path) -> Path:
-    """The path that the entry `name` is written to."""
     parts = PurePosixPath(name.replace("\\", "/")).parts
     is_unsafe = any(part == ".." or ":" in part or "\0" in part for part in parts)
     if not parts or name.startswith(("/", "\\")) or is_unsafe:
@@ -140,34 +126,16 @@ def _refuse_archive(archive: Path, reason: str) -> CockpitError:
 # Folders where agents keep skills in a repository; other hidden folders are skipped.
 AGENT_FOLDERS = frozenset({".claude", ".cockpit", ".agents", ".opencode", ".gemini", ".codex"})
 IGNORED_NAMES = frozenset({".git", "node_modules", "__pycache__", "drafts", ".DS_Store"})
-PROGRAM_SUFFIXES = frozenset(
-    {
-        ".sh",
-        ".bash",
-        ".zsh",
-        ".py",
-        ".js",
-        ".mjs",
-        ".cjs",
-        ".ts",
-        ".rb",
-        ".pl",
-        ".php",
-        ".ps1",
-        ".bat",
-        ".cmd",
-    }
-    | {".exe", ".go", ".lua", ".r", ".jar", ".so", ".dll", ".dylib"}
+PROGRAM_SUFFIXES = word_set(
+    ".sh .bash .zsh .py .js .mjs .cjs .ts .rb .pl .php .ps1 .bat .cmd .exe .go .lua .r .jar .so .dll .dylib"
 )
 SOURCE_NOTE = ".cockpit-source.json"
 MAX_DEPTH = 6
-MAX_SKILL_BYTES = 100_000_000
-MAX_SKILL_FILES = 5_000
 
 
 @dataclass(frozen=True, slots=True)
 class OfferedSkill:
-    """A skill that could be installed. `runs` lists what it may run, `faults` what of it will be ignored."""
+    """A skill that can be installed. `runs` lists what it may run, `faults` the parts that are ignored."""
 
     skill: Skill
     files: tuple[str, ...]
@@ -214,9 +182,8 @@ def install_skill(
     (unless `replace`) and for files a skill must not have."""
     target = home / offered.skill.name
     if (target.exists() or target.with_suffix(".md").exists()) and not replace:
-        raise CockpitError(
-            f"{target} exists already", f"add --replace, or run cockpit skills remove {offered.skill.name}"
-        )
+        reason = f"{target} exists already"
+        raise CockpitError(reason, f"add --replace, or run cockpit skills remove {offered.skill.name}")
     home.mkdir(parents=True, exist_ok=True)
     staged = Path(tempfile.mkdtemp(prefix=".new-", dir=home))
     try:
@@ -273,7 +240,7 @@ def _open_source(named: str, scratch: Path) -> tuple[Path, str, str]:
         return path.resolve(), str(path.resolve()), ""
     if not path.is_file():
         raise CockpitError(f"{named} does not exist", "pass a folder, an archive or a git address")
-    if is_archive(path):
+    if path.name.lower().endswith(ARCHIVE_SUFFIXES):
         scratch.mkdir()
         unpack(path.resolve(), scratch)
         return scratch, str(path.resolve()), ""
@@ -349,13 +316,11 @@ def _build_offer(skill: Skill) -> OfferedSkill:
 
 
 def _describe_runs(skill: Skill, files: tuple[str, ...], folder: Path | None) -> Iterator[str]:
-    """What the skill may run, one line each."""
     try:
         template = expand_template(skill.body(), TemplateValues(names=skill.arguments, dialect=skill.dialect))
     except OSError as error:
-        raise CockpitError(
-            f"{skill.path} cannot be read: {error.strerror or error}", "check the file"
-        ) from error
+        reason = f"{skill.path} cannot be read: {error.strerror or error}"
+        raise CockpitError(reason, "check the file") from error
     for command in template.commands:
         yield f"runs when used: {command}"
     if folder is not None:
@@ -386,9 +351,8 @@ def _walk_files(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
                 raise CockpitError(f"{path} is a link or a device", "a skill may only contain plain files")
             size, count = size + facts.st_size, count + 1
             if size > MAX_SKILL_BYTES or count > MAX_SKILL_FILES:
-                raise CockpitError(
-                    f"{folder} is larger than the limit for a skill", "pass the folder of the skill itself"
-                )
+                reason = f"{folder} is larger than the limit for a skill"
+                raise CockpitError(reason, "pass the folder of the skill itself")
             yield path, facts
 
 
@@ -405,7 +369,6 @@ def _copy_skill(skill: Skill, staged: Path) -> None:
 
 
 def _replace_target(staged: Path, target: Path) -> None:
-    """Move `staged` to `target`, replacing what is there."""
     old = target.with_name(f".old-{staged.name}")
     flat = target.with_suffix(".md")
     if target.is_symlink():

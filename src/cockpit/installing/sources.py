@@ -16,19 +16,13 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from cockpit.errors import CockpitError
+from cockpit.workspace.safe_git import config_options
 
 SourceKind = Literal["index", "folder", "editable", "archive", "git"]
 ARCHIVE_SUFFIXES = (".whl", ".tar.gz", ".zip")
 FETCH_SECONDS = 300
 # A repository must not run anything while it is cloned.
-SAFE_GIT_OPTIONS = (
-    "-c",
-    "core.hooksPath=/dev/null",
-    "-c",
-    "protocol.ext.allow=never",
-    "-c",
-    "core.fsmonitor=false",
-)
+SAFE_GIT_SETTINGS = {"core.hooksPath": "/dev/null", "protocol.ext.allow": "never", "core.fsmonitor": "false"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +66,13 @@ def is_project(folder: str | Path) -> bool:
 
 
 def fetch_source(source: PluginSource, into: Path) -> PluginSource:
-    """`source` with a place that an installer accepts: a git address is cloned into `into`. Raises
-    `CockpitError`."""
+    """`source` with a place that an installer accepts; a git address is cloned. Raises `CockpitError`."""
     if source.kind != "git":
         return source
     folder, revision = clone_repository(source.named, into)
     if not (is_project(folder) or is_bundle(folder)):
-        raise CockpitError(
-            f"{source.named} holds neither a Python distribution nor a plugin bundle",
-            "name the plugin's folder with git+URL#subdirectory=FOLDER",
-        )
+        reason = f"{source.named} holds neither a Python distribution nor a plugin bundle"
+        raise CockpitError(reason, "name the plugin's folder with git+URL#subdirectory=FOLDER")
     return replace(source, place=str(folder), revision=revision)
 
 
@@ -89,9 +80,8 @@ def clone_repository(named: str, into: Path) -> tuple[Path, str]:
     """Clone a git address into `into`; return the folder it means and its commit. Raises `CockpitError`."""
     git = shutil.which("git")
     if git is None:
-        raise CockpitError(
-            "git is not installed", "install git, or download the repository and pass its folder"
-        )
+        reason = "git is not installed"
+        raise CockpitError(reason, "install git, or download the repository and pass its folder")
     url, reference, subfolder = split_git_address(named)
     if url.startswith("-") or reference.startswith("-"):
         raise CockpitError(f"{named} is not a git address", "write git+https://host/owner/repository")
@@ -130,7 +120,6 @@ def split_git_address(named: str) -> tuple[str, str, str]:
 
 
 def _normalize_git_address(text: str) -> str:
-    """A git address in the form `git+URL`."""
     if text.startswith("git@") and "://" not in text:
         host, _, path = text.removeprefix("git@").partition(":")
         return f"git+ssh://git@{host}/{path}"
@@ -165,9 +154,8 @@ def _parse_requirement(text: str) -> PluginSource:
     try:
         requirement = Requirement(text)
     except InvalidRequirement as error:
-        raise CockpitError(
-            f"{text!r} is not a distribution name", "write NAME, NAME==1.2 or a path"
-        ) from error
+        reason = f"{text!r} is not a distribution name"
+        raise CockpitError(reason, "write NAME, NAME==1.2 or a path") from error
     if requirement.url is not None:
         raise CockpitError(f"{text!r} contains an address", "pass the address alone")
     return PluginSource("index", text, text)
@@ -177,7 +165,7 @@ def _run_git(git: str, *arguments: str) -> str:
     environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_DIR")}
     try:
         process = subprocess.run(
-            (git, *SAFE_GIT_OPTIONS, *arguments),
+            (git, *config_options(SAFE_GIT_SETTINGS), *arguments),
             env=environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -187,12 +175,10 @@ def _run_git(git: str, *arguments: str) -> str:
             check=False,
         )
     except subprocess.TimeoutExpired as error:
-        raise CockpitError(
-            f"git did not finish within {FETCH_SECONDS} s", "try again, or clone it yourself"
-        ) from error
+        reason = f"git did not finish within {FETCH_SECONDS} s"
+        raise CockpitError(reason, "try again, or clone it yourself") from error
     if process.returncode != 0:
         lines = process.stderr.strip().splitlines()
-        raise CockpitError(
-            f"git {arguments[0]}: {lines[-1] if lines else process.returncode}", "check the address"
-        )
+        reason = f"git {arguments[0]}: {lines[-1] if lines else process.returncode}"
+        raise CockpitError(reason, "check the address")
     return process.stdout

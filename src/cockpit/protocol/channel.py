@@ -49,8 +49,7 @@ class Deck(Protocol):
     """The sessions of one process and what they share."""
 
     async def open(self, root: str, resume: str | None = None) -> Channel:
-        """A new session on `root`, or the stored session `resume`. Raises `SessionUnknown` and
-        `SessionBusy`."""
+        """A new session on `root`, or the stored session `resume`. Raises `SessionUnknown`, `SessionBusy`."""
         ...
 
     async def list(self, root: str | None = None) -> tuple[SessionRow, ...]:
@@ -66,14 +65,14 @@ class Deck(Protocol):
         ...
 
 
-LONGEST_LINE = 64 * 1024 * 1024
+MAX_LINE_BYTES = 64 * 1024 * 1024
 ERRORS: Mapping[str, type[CockpitError]] = {
     error.__name__: error for error in (CockpitError, SessionBusy, SessionUnknown, SettingsInvalid)
 }
 
 
 class LineReader(Protocol):
-    """The part of `asyncio.StreamReader` that is used; its limit should be `LONGEST_LINE`."""
+    """The part of `asyncio.StreamReader` that is used; its limit should be `MAX_LINE_BYTES`."""
 
     async def readline(self) -> bytes: ...
 
@@ -103,8 +102,8 @@ class _DeckServer:
             while line := await reader.readline():
                 request = _parse_request(line)
                 if request is None:
-                    error = "not a request: send one JSON object per line with the strings `id` and `do`"
-                    await self._send({"id": "", "error": error, "hint": "", "name": "CockpitError"})
+                    reason = "not a request: send one JSON object per line with the strings `id` and `do`"
+                    await self._send(_error_answer("", CockpitError(reason)))
                 elif request["do"] == "cancel":
                     if (task := self._tasks.get(request["id"])) is not None:
                         task.cancel()
@@ -119,15 +118,10 @@ class _DeckServer:
         try:
             value = await self._do(request)
         except CockpitError as error:
-            fault = {"error": error.message, "hint": error.hint, "name": type(error).__name__}
-            await self._send({"id": request["id"], **fault})
+            await self._send(_error_answer(request["id"], error))
         except KeyError as error:
-            fault = {
-                "error": f"the request lacks {error}",
-                "hint": "docs/extend/protocol.md",
-                "name": "CockpitError",
-            }
-            await self._send({"id": request["id"], **fault})
+            missing = CockpitError(f"the request lacks {error}", "see docs/extend/protocol.md")
+            await self._send(_error_answer(request["id"], missing))
         else:
             await self._send({"id": request["id"], "value": value})
         finally:
@@ -168,20 +162,25 @@ class _DeckServer:
 
     async def _send(self, message: Mapping[str, Any]) -> None:
         async with self._sending:
-            self._writer.write(
-                json.dumps(message, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
-            )
+            self._writer.write(_encode_message(message))
             await self._writer.drain()
 
 
+def _error_answer(id: str, error: CockpitError) -> Mapping[str, Any]:
+    return {"id": id, "error": error.message, "hint": error.hint, "name": type(error).__name__}
+
+
+def _encode_message(message: Mapping[str, Any]) -> bytes:
+    return json.dumps(message, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
+
+
 def _parse_request(line: bytes) -> Mapping[str, Any] | None:
-    """A line as a request, or None."""
     try:
         raw = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    is_one = isinstance(raw, dict) and isinstance(raw.get("id"), str) and isinstance(raw.get("do"), str)
-    return raw if is_one else None
+    is_request = isinstance(raw, dict) and all(isinstance(raw.get(key), str) for key in ("id", "do"))
+    return raw if is_request else None
 
 
 class RemoteDeck:
@@ -239,7 +238,7 @@ class RemoteDeck:
             self._readers.pop(id, None)
 
     async def _send(self, message: Mapping[str, Any]) -> None:
-        self._writer.write(json.dumps(message, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n")
+        self._writer.write(_encode_message(message))
         await self._writer.drain()
 
     async def _read(self) -> None:

@@ -11,14 +11,7 @@ AnswerSource = Literal["lsp", "tree-sitter", "text"]
 SourceChoice = Literal["auto", "lsp", "tree-sitter"]
 Severity = Literal["error", "warning", "info", "hint"]
 Relation = Literal[
-    "definition",
-    "implementations",
-    "references",
-    "callers",
-    "callees",
-    "supertypes",
-    "subtypes",
-    "tests",
+    "definition", "implementations", "references", "callers", "callees", "supertypes", "subtypes", "tests"
 ]
 
 

@@ -92,8 +92,7 @@ CatalogReply: TypeAlias = ToolRows | PromptRows | Expanded
 
 @dataclass(frozen=True, slots=True)
 class Complete:
-    """What could be inserted at `cursor` (characters) of `text`; `trigger` is the character that opened
-    it."""
+    """Completions at `cursor` (in characters) of `text`; `trigger` is the character that opened the list."""
 
     trigger: Literal["/", "@", "#", "!"]
     text: str

@@ -35,15 +35,13 @@ def known_secrets() -> Mapping[str, str]:
 
 
 def register_secret(secret: str, whose: str) -> None:
-    """Make redaction search for `secret`, for example a login's token, which is no API key. `whose` is its
-    owner."""
+    """Make redaction search for `secret`, such as the token of a login. `whose` is its owner."""
     if secret:
         _known_secrets[secret] = whose
 
 
 def clean_key(text: str) -> str:
-    """The key in `text` as it was pasted, without blanks, quotes and `Bearer ` around it. Raises
-    `InvalidApiKey`."""
+    """The key in pasted text, without blanks, quotes and `Bearer ` around it. Raises `InvalidApiKey`."""
     key = text.strip().strip("\"'").strip()
     key = re.sub(r"^(?:authorization:\s*)?bearer(\s+|$)", "", key, flags=re.IGNORECASE).strip("\"' \t")
     if not key:

@@ -1,7 +1,7 @@
 """Reads small regular files safely and writes small files atomically.
 
-Reading refuses what is not a regular file with an `OSError`: a pipe would block for ever, a device would
-answer, a sparse file could fill the memory.
+Reading anything but a regular file raises `OSError`: a pipe would block for ever, a device would answer, a
+sparse file could fill the memory.
 """
 
 import errno
@@ -24,8 +24,7 @@ def read_bytes(path: str | Path, max_bytes: int = MAX_BYTES) -> bytes:
 
 
 def read_start(path: str | Path, max_bytes: int) -> bytes:
-    """The first `max_bytes` bytes of the regular file at `path`; links are followed. Raises OSError if it is
-    not one."""
+    """The first `max_bytes` bytes of the regular file at `path`, links followed. Raises OSError."""
     # Non-blocking: opening a pipe without a writer returns at once, and `fstat` tells what it is.
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     with os.fdopen(os.open(path, flags | getattr(os, "O_NOCTTY", 0)), "rb") as file:

@@ -140,8 +140,7 @@ def _build_layer(layer: LayerName, values: Mapping[KeyPath, tuple[str, object]])
 
 
 def _read_variables(environment: Mapping[str, str]) -> dict[KeyPath, tuple[str, object]]:
-    """Settings from the process's own environment, never from a folder's `.env`. An empty variable sets
-    nothing."""
+    """Settings from the environment of the process, never from `.env`. An empty variable sets nothing."""
     values: dict[KeyPath, tuple[str, object]] = {}
     for key in KEYS:
         text = environment.get(key.variable, "").strip() if key.variable else ""
@@ -293,9 +292,8 @@ def parse_user_value(path: KeyPath, text: str) -> object:
         raise SettingsInvalid(f"`{format_key(path)}` is a table", hint)
     value = parse_value(key, text)
     if key.is_invalid(value):
-        raise SettingsInvalid(
-            f"`{format_key(path)}` must be {key.expected}, not {text!r}", _example_value(key)
-        )
+        reason = f"`{format_key(path)}` must be {key.expected}, not {text!r}"
+        raise SettingsInvalid(reason, _example_value(key))
     return value
 
 

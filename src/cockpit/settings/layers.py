@@ -132,7 +132,7 @@ class LayerStack:
         self._merge(self.values, table, layer, ())
 
     def _tighten(self, table: dict[str, object], layer: LayerTable, remedy: str) -> None:
-        """Remove everything from a project's table that is looser than what is in force without it."""
+        """Remove everything from a project's table that is looser than the settings without it."""
         for path in [path for path, _ in list(_iterate_leaves(table)) if not self._is_allowed(path, table)]:
             remove_value(table, path)
             key = find_key(path)
@@ -203,7 +203,7 @@ def _find_invalid_item(key: SettingKey, value: object) -> tuple[int, str] | tupl
 
 
 def is_stricter(key: SettingKey, value: object, own: object) -> bool:
-    """Whether replacing `own` by `value` gives nobody more rights or resources."""
+    """Whether replacing `own` by `value` adds no rights or resources."""
     if key.name == "mode":
         return value in MODES and own in MODES and MODES.index(str(value)) >= MODES.index(str(own))
     if key.name.startswith("limits."):

@@ -31,8 +31,8 @@ RULE_FORM = re.compile(r"^\s*([\w*-]+)\s*(?:\((.*)\))?\s*$", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class PermissionEntry:
-    """One rule as it is written in the file `source`. `scope` says where it applies. `applies` is False for a
-    rule that is only offered."""
+    """One rule as written in the file `source`. `scope` says where it applies. `applies` is False for a rule
+    that is only offered."""
 
     level: RuleLevel
     text: str

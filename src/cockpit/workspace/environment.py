@@ -1,5 +1,4 @@
-"""The environment of child processes: the user's, without secrets and without what runs other code. Pure
-functions."""
+"""The environment of child processes: the user's, without secrets and variables that run other code."""
 
 import os
 import re
@@ -53,8 +52,7 @@ def is_secret_variable(name: str) -> bool:
 def scrub_environment(
     environment: Mapping[str, str], extra: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """`environment` without secrets and start-up variables, for a child without a terminal; `extra` is added
-    as it is."""
+    """`environment` without secrets and start-up variables, for a child without a terminal, plus `extra`."""
     allowed = {
         name: value
         for name, value in environment.items()
@@ -70,8 +68,7 @@ def scrub_environment(
 
 
 def sandbox_environment(scrubbed: Mapping[str, str], extra: Mapping[str, str], home: str) -> dict[str, str]:
-    """A scrubbed environment for a program in a sandbox: without ways out of it, with folders that exist
-    inside."""
+    """A scrubbed environment for a sandboxed program: no services of the user, folders that exist inside."""
     allowed = {
         name: value
         for name, value in scrubbed.items()

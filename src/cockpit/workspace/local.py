@@ -1,7 +1,7 @@
 """The workspace on this machine: reads files, plans and applies changes, and runs processes under one root.
 
-Every path goes through the resolver first, and what is opened is what was resolved. Names that differ only in
-case or Unicode form are one file on macOS and Windows, so a second one is not created beside the first.
+Every path goes through the resolver first, and exactly the resolved path is opened. Names that differ only in
+case or Unicode form are the same file on macOS and Windows, so a second one is not created beside the first.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from cockpit.workspace.files.journal import RecoveredTransaction, recover_transa
 from cockpit.workspace.files.transaction import Transaction, WriteTarget
 from cockpit.workspace.processes.local_processes import LocalProcesses
 from cockpit.workspace.resolver import Resolver
-from cockpit.workspace.sandbox.values import SandboxSettings
+from cockpit.workspace.sandbox.values import SandboxUse
 
 
 def walk_files(root: str, start: str = ".", hidden: bool = False) -> Iterator[FileEntry]:
@@ -36,7 +36,7 @@ def walk_files(root: str, start: str = ".", hidden: bool = False) -> Iterator[Fi
 
 
 def path_prefix(folder: str, root: str) -> str:
-    """What precedes the names in `folder`: a path relative to the root, absolute outside of it."""
+    """The prefix of the names in `folder`: its path relative to the root, absolute outside of it."""
     if folder == root:
         return ""
     if folder.startswith(root.rstrip(os.sep) + os.sep):
@@ -45,8 +45,8 @@ def path_prefix(folder: str, root: str) -> str:
 
 
 def _walk_folder(folder: str, prefix: str, levels: RuleStack, hidden: bool) -> Iterator[FileEntry]:
-    found, levels = list_folder(folder, levels, hidden)
-    for entry in found:
+    entries, levels = list_folder(folder, levels, hidden)
+    for entry in entries:
         if entry.is_dir(follow_symlinks=False):
             yield from _walk_folder(entry.path, f"{prefix}{entry.name}/", levels, hidden)
         elif (file := make_entry(entry, prefix)) is not None:
@@ -54,7 +54,7 @@ def _walk_folder(folder: str, prefix: str, levels: RuleStack, hidden: bool) -> I
 
 
 def make_entry(entry: os.DirEntry[str], prefix: str) -> FileEntry | None:
-    """`entry` as a value, or None if it is gone."""
+    """The metadata of `entry`, or None if it no longer exists."""
     try:
         facts = entry.stat(follow_symlinks=False)
         path = prefix + entry.name
@@ -96,14 +96,14 @@ class LocalFiles:
 
     def _entries(self, folder: str, hidden: bool) -> tuple[FileEntry, ...]:
         root = self._resolver.root
-        found, _ = ignore_rules.list_folder(folder, ignore_rules.rules_above(root, folder), hidden)
+        entries, _ = ignore_rules.list_folder(folder, ignore_rules.rules_above(root, folder), hidden)
         prefix = path_prefix(folder, root)
-        rows = [row for entry in found if (row := make_entry(entry, prefix)) is not None]
+        rows = [row for entry in entries if (row := make_entry(entry, prefix)) is not None]
         return tuple(sorted(rows, key=lambda row: (row.kind != "folder", row.path)))
 
     async def walk(self, path: str = ".", hidden: bool = False) -> AsyncIterator[FileEntry]:
-        found = walk_files(self._resolver.root, self._folder(path), hidden)
-        while batch := await asyncio.to_thread(lambda: tuple(itertools.islice(found, WALK_BATCH))):
+        files = walk_files(self._resolver.root, self._folder(path), hidden)
+        while batch := await asyncio.to_thread(lambda: tuple(itertools.islice(files, WALK_BATCH))):
             for entry in batch:
                 yield entry
 
@@ -117,7 +117,7 @@ class LocalFiles:
 
 
 def fold_case(name: str) -> str:
-    """The form that is equal for two names which such a file system takes for one."""
+    """`name` in a form that is equal for names which macOS or Windows treat as the same file."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 
@@ -130,16 +130,16 @@ def refuse_case_collision(root: str, path: str, gone: Collection[str]) -> None:
         return
     above = ""
     for name in path.split("/"):
-        here = f"{above}{name}"
-        if not os.path.lexists(os.path.join(root, here)):
+        current = f"{above}{name}"
+        if not os.path.lexists(os.path.join(root, current)):
             variant = _find_case_variant(os.path.join(root, above), name)
             if variant and f"{above}{variant}" not in gone:
                 raise ChangeRefused(
-                    f"{here} differs only in case from {above}{variant}, which exists",
+                    f"{current} differs only in case from {above}{variant}, which exists",
                     "on macOS and Windows they are the same file; use that name, or rename it first",
                 )
             return
-        above = f"{here}/"
+        above = f"{current}/"
 
 
 def refuse_case_collisions(paths: Collection[str]) -> None:
@@ -162,10 +162,9 @@ def _find_case_variant(folder: str, name: str) -> str:
 class LocalWorkspace:
     """Implements `Workspace` for a folder.
 
-    `state` is the folder for journals of writes; "" keeps none, and then a crash during a write is not
-    recovered. `calls` are the disk operations, for fault tests. For a worktree, `origin` is the tree it was
-    made from, which is never written from it, and `linked` are the folders of that tree to which links in the
-    worktree lead.
+    `state` is the folder for journals of writes; "" for none: a crash during a write is not recovered then.
+    `calls` are the disk operations, for fault tests. For a worktree, `origin` is the tree it was made from,
+    which is never written from it, and `linked` are the targets of its links in that tree.
     """
 
     def __init__(
@@ -173,7 +172,7 @@ class LocalWorkspace:
         root: str,
         state: str = "",
         calls: DiskOperations | None = None,
-        sandbox: SandboxSettings | None = None,
+        sandbox: SandboxUse = "auto",
         origin: str = "",
         linked: tuple[str, ...] = (),
     ) -> None:
@@ -252,7 +251,7 @@ class LocalWorkspace:
         return Applied(changes, undo_changes(changes, modes))
 
     def _drop_empty(self, targets: tuple[WriteTarget, ...]) -> None:
-        """Remove folders that were made for files which are gone again: an undo leaves none behind."""
+        """Remove folders that were made for files which no longer exist: an undo leaves none behind."""
         for target in targets:
             above = os.path.dirname(target.path)
             while target.after is None and above in self._made:
@@ -295,7 +294,7 @@ class LocalWorkspace:
             raise ChangeRefused(f"{name} is a {safe_open.file_kind(facts.st_mode)}, not a file")
         if facts.st_nlink > 1:
             hint = "replace it by a separate copy first"
-            raise ChangeRefused(f"{name} is a hard link: {facts.st_nlink} names share it", hint)
+            raise ChangeRefused(f"{name} is a hard link ({facts.st_nlink} names)", hint)
         try:
             return FileSnapshot(safe_open.read_file(real), stat.S_IMODE(facts.st_mode))
         except OSError as error:

@@ -18,48 +18,32 @@ SECRET_FILES = word_set(
     """
     .env .envrc .netrc _netrc .git-credentials .pgpass .my.cnf .pypirc .dockercfg .htpasswd .s3cfg .boto
     .vault-token .rhosts .smbcredentials .mysql_history .viminfo .rediscli_history .irb_history
-    .databrickscfg
-    .ash_history .fish_history .terraformrc
-    .bash_history .zsh_history .sh_history .python_history .psql_history .mysql_history
-    .node_repl_history .lesshst fish_history
+    .databrickscfg .ash_history .fish_history .terraformrc .bash_history .zsh_history .sh_history
+    .python_history .psql_history .node_repl_history .lesshst fish_history
     """
 )
-SECRET_PATTERNS = (
-    ".env.*",
-    ".env-*",
-    ".env_*",
-    ".env~",
-    "..env.sw?",
-    "*.env",
-    "*.pem",
-    "*.key",
-    "*.p12",
-    "*.pfx",
-    "*.ppk",
-    "*.jks",
-    "*.keystore",
-    "*.kdbx",
-    "*.kdb",
-    "*.agekey",
-    "*.keychain",
-    "*.keychain-db",
-    "id_rsa*",
-    "id_dsa*",
-    "id_ecdsa*",
-    "id_ed25519*",
+SECRET_PATTERNS = word_set(
+    """
+    .env.* .env-* .env_* .env~ ..env.sw? *.env *.pem *.key *.p12 *.pfx *.ppk *.jks *.keystore *.kdbx *.kdb
+    *.agekey *.keychain *.keychain-db id_rsa* id_dsa* id_ecdsa* id_ed25519*
+    """
 )
-SECRET_NAMES = re.compile("|".join(map(translate, SECRET_PATTERNS)))
+SECRET_NAMES = re.compile("|".join(map(translate, sorted(SECRET_PATTERNS))))
 SECRET_FOLDERS = word_set(
     """
     .ssh .aws .azure .gnupg .kube .password-store .1password .putty keyrings keychains .mozilla
     .thunderbird .terraform.d
     """
 )
-# A + in these means a space.
-SECRET_TAILS = tuple(
-    tuple(tail.replace("+", " ").split("/"))
-    for tail in word_set(
-        """
+
+
+def _path_tails(words: str) -> tuple[tuple[str, ...], ...]:
+    """Paths relative to any folder, as their parts. A + stands for a space."""
+    return tuple(tuple(tail.replace("+", " ").split("/")) for tail in words.split())
+
+
+SECRET_TAILS = _path_tails(
+    """
     .docker/config.json .cargo/credentials .cargo/credentials.toml .gem/credentials .config/gcloud
     .config/gh/hosts.yml .config/glab-cli/config.yml .config/hub .config/git/credentials .config/rclone
     .config/op .config/sops .config/google-chrome .config/chromium .config/bravesoftware
@@ -73,16 +57,13 @@ SECRET_TAILS = tuple(
     .gemini/oauth_creds.json .local/share/opencode/auth.json .config/github-copilot
     appdata/roaming/gcloud appdata/roaming/rclone appdata/local/github-copilot github+cli/hosts.yml
     """
-    )
 )
 URL_PATTERN = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+:/[/\\]")
 IGNORABLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180e\u3164\uffa0")
 SAMPLE_SUFFIXES = (".example", ".sample", ".template", ".dist", ".defaults")
 SAMPLE_FILES = frozenset(f"{name[1:]}.env" for name in (*SAMPLE_SUFFIXES, ".default", ".test.example"))
 RUN_LATER_FOLDERS = word_set(
-    """
-    .git .cockpit .vscode .idea .claude .codex .gemini .cursor .opencode .agents .hg .svn .jj
-    """
+    ".git .cockpit .vscode .idea .claude .codex .gemini .cursor .opencode .agents .hg .svn .jj"
 )
 SHORT_NAME_HEADS = frozenset(name.lstrip(".")[:6] for name in RUN_LATER_FOLDERS)
 RUN_LATER_FILES = word_set(
@@ -105,10 +86,8 @@ INSTALLS_FILES = word_set(
 )
 # Secrets in cockpit's own folders whose names alone do not say so.
 OWN_SECRETS = re.compile(r"^(keys\.json|credentials|token|secret|auth|mcp-tokens|key(ring)?$)")
-RUN_LATER_TAILS = tuple(
-    tuple(tail.replace("+", " ").split("/"))
-    for tail in word_set(
-        """
+RUN_LATER_TAILS = _path_tails(
+    """
     .config/fish .config/autostart .config/systemd .config/environment.d .config/cockpit .config/git
     library/launchagents library/launchdaemons .local/state/cockpit .local/share/cockpit
     .local/share/applications .local/bin .config/plasma-workspace .config/sway .config/i3 .config/hypr
@@ -119,7 +98,6 @@ RUN_LATER_TAILS = tuple(
     library/application+support/code/user library/application+support/cockpit .cargo/bin .cargo/env
     programs/startup
     """
-    )
 )
 # Cockpit's own folders on Windows, relative to the home folder.
 OWN_ON_WINDOWS = (("appdata", "local", "cockpit"), ("appdata", "roaming", "cockpit"), (".config", "cockpit"))
@@ -129,19 +107,20 @@ OWN_ON_WINDOWS = (("appdata", "local", "cockpit"), ("appdata", "roaming", "cockp
 def fold_name(name: str) -> str:
     """`name` as the least strict file system reads it."""
     plain = unicodedata.normalize("NFKC", name)
-    visible = "".join(sign for sign in plain if not _is_ignorable(sign))
+    visible = "".join(character for character in plain if not _is_ignorable(character))
     return unicodedata.normalize("NFKC", visible.casefold()).split(":")[0].rstrip(" .")
 
 
-def _is_ignorable(sign: str) -> bool:
-    """Format characters, and others that Unicode calls default-ignorable."""
-    if sign.isascii():
+def _is_ignorable(character: str) -> bool:
+    """Whether Unicode calls it a format character or default-ignorable."""
+    if character.isascii():
         return False
-    return unicodedata.category(sign) == "Cf" or sign in IGNORABLE or "\ufe00" <= sign <= "\ufe0f"
+    is_variation = "\ufe00" <= character <= "\ufe0f"
+    return is_variation or character in IGNORABLE or unicodedata.category(character) == "Cf"
 
 
 def secret_reason(parts: tuple[str, ...], in_home: bool = False) -> str:
-    """Why the file must not be read, or "". `in_home`: `parts` start at the home folder."""
+    """Why a file with these path parts must not be read, or "". `in_home`: they start at the home folder."""
     names = tuple(map(fold_name, parts))
     if not names:
         return ""
@@ -167,7 +146,7 @@ def _is_secret_file(name: str) -> bool:
 
 
 def protected_reason(parts: tuple[str, ...]) -> str:
-    """Why the file must not be written, or ""."""
+    """Why a file with these path parts must not be written, or ""."""
     names = tuple(map(fold_name, parts))
     for name in names:
         if name in RUN_LATER_FOLDERS or _is_short_name(name):
@@ -180,36 +159,34 @@ def protected_reason(parts: tuple[str, ...]) -> str:
 
 
 def _is_short_name(name: str) -> bool:
-    """Whether it is the NTFS short (8.3) name of a protected folder: git~1 for .git, cockpi~1 for
-    .cockpit."""
+    """Whether it is the NTFS short (8.3) name of a protected folder, as git~1 for .git."""
     head, tilde, count = name.partition("~")
     return bool(tilde) and count.isdigit() and head in SHORT_NAME_HEADS
 
 
 def install_hook_reason(parts: tuple[str, ...]) -> str:
-    """Why the user should see a write to the file first, or ""."""
+    """Why the user should approve a write to the file, or ""."""
     names = tuple(map(fold_name, parts))
-    match = next((name for name in names[:-1] if name in INSTALLS_FOLDERS), "")
-    if names and names[-1] in INSTALLS_FILES:
-        match = names[-1]
-    return f"{match} controls what runs at the next install, commit or start" if match else ""
+    folder = next((name for name in names[:-1] if name in INSTALLS_FOLDERS), "")
+    name = names[-1] if names and names[-1] in INSTALLS_FILES else folder
+    return f"{name} controls what runs at the next install, commit or start" if name else ""
 
 
 def is_own_secret(parts: tuple[str, ...]) -> bool:
-    """Whether a file in a folder of cockpit's own holds keys or tokens."""
+    """Whether a file in one of cockpit's own folders holds keys or tokens."""
     return any(OWN_SECRETS.match(fold_name(part)) for part in parts)
 
 
 def is_own_secret_on_windows(from_home: tuple[str, ...]) -> bool:
-    """As `is_own_secret`, for parts that start at a Windows home folder."""
+    """Like `is_own_secret`, for parts that start at a Windows home folder."""
     folded_parts = tuple(map(fold_name, from_home))
     return any(
-        folded_parts[: len(own)] == own and is_own_secret(from_home[len(own) :]) for own in OWN_ON_WINDOWS
+        folded_parts[: len(folder)] == folder and is_own_secret(from_home[len(folder) :])
+        for folder in OWN_ON_WINDOWS
     )
 
 
 def _group_by_first(tails: tuple[tuple[str, ...], ...]) -> dict[str, tuple[tuple[str, ...], ...]]:
-    """The tails by the name they begin with."""
     return {first: tuple(tail for tail in tails if tail[0] == first) for first in {tail[0] for tail in tails}}
 
 
@@ -226,7 +203,7 @@ def _find_tail(names: tuple[str, ...], tails: dict[str, tuple[tuple[str, ...], .
 
 
 def find_path_problem(path: str) -> str:
-    """Why `path` is not a path that a user could check by eye, or ""."""
+    """Why `path` is refused before anything is opened, or ""."""
     if not path:
         return "the path is empty; use . for the root"
     if "\0" in path:
@@ -236,14 +213,15 @@ def find_path_problem(path: str) -> str:
     if any(len(part.encode("utf-8", "surrogatepass")) > 255 for part in re.split(r"[/\\]", path)):
         return "a name in the path is longer than 255 bytes"
     if URL_PATTERN.match(path):
-        return "it is a URL, not a path; use a path, or a network tool"
-    for sign in path:
-        if "\ud800" <= sign <= "\udfff" and not "\udc80" <= sign <= "\udcff":
-            return f"the path contains U+{ord(sign):04X}, half of a surrogate pair"
-        if unicodedata.category(sign) == "Cc":
-            return f"the path contains the control character U+{ord(sign):04X}"
-        if sign in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u2028\u2029":
-            return f"the path contains the invisible character U+{ord(sign):04X}"
+        return "it is a URL; pass a path, or use a network tool"
+    for character in path:
+        code = f"U+{ord(character):04X}"
+        if "\ud800" <= character <= "\udfff" and not "\udc80" <= character <= "\udcff":
+            return f"the path contains {code}, half of a surrogate pair"
+        if unicodedata.category(character) == "Cc":
+            return f"the path contains the control character {code}"
+        if character in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u2028\u2029":
+            return f"the path contains the invisible character {code}"
     return ""
 
 
@@ -251,16 +229,9 @@ WINDOWS_DEVICES = re.compile(
     r"^(con|prn|aux|nul|conin\$|conout\$|clock\$|com[0-9¹²³]|lpt[0-9¹²³])\s*(\..*)?$", re.IGNORECASE
 )
 WINDOWS_SHORT_NAME = re.compile(r"^[^.~\s]{1,6}~\d{1,2}(\.[^.]{0,3})?$")
-WINDOWS_SYSTEM_FOLDERS = (
-    "windows",
-    "program files",
-    "program files (x86)",
-    "programdata",
-    "$recycle.bin",
-    "boot",
-    "recovery",
+WINDOWS_SYSTEM_FOLDERS = frozenset(
+    ["windows", "program files", "program files (x86)", "programdata", "$recycle.bin", "boot", "recovery"]
 )
-
 WINDOWS_SECRETS = re.compile(
     r"^windows\\(system32|sysnative|syswow64|repair)\\(config\\)?(regback\\)?(sam|security|system|default)(\.\w+)?$"
     r"|(^|\\)ntds(\.dit)?(\\|$)|(^|\\)(ntuser|usrclass)\.dat"
@@ -281,7 +252,7 @@ def find_windows_path_problem(path: str) -> str:
         return "network (UNC) paths are not opened: they send the user's credentials to the host"
     drive, rest = ntpath.splitdrive(flat)
     if drive and not rest.startswith("\\"):
-        return f"{drive} without a \\ means the current folder of the drive; write the whole path"
+        return f"{drive} without a \\ means the current folder of that drive; write the whole path"
     for part in rest.split("\\"):
         if reason := _find_part_problem(part):
             return reason
@@ -293,7 +264,7 @@ def _find_part_problem(part: str) -> str:
         return ""
     if ":" in part:
         return f"{part} names an alternate data stream"
-    if any(sign in '<>"|?*' for sign in part):
+    if set(part) & set('<>"|?*'):
         return f"{part} contains a character that Windows reserves"
     if part.endswith((" ", ".")):
         return f"{part!r} ends in a space or a dot, which Windows drops"
@@ -333,5 +304,5 @@ def is_windows_system(path: str) -> bool:
 
 
 def is_windows_secret(path: str) -> bool:
-    """Whether absolute `path` is one of the stores in which Windows keeps passwords."""
+    """Whether absolute `path` is a store in which Windows or a browser keeps passwords."""
     return bool(WINDOWS_SECRETS.search("\\".join(windows_parts(path)).casefold()))

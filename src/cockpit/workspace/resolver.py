@@ -21,23 +21,12 @@ from cockpit.settings import file_io
 from cockpit.workspace import path_names
 from cockpit.workspace.word_set import word_set
 
-SECRET_PLACES = (
-    ".ssh",
-    ".aws",
-    ".gnupg",
-    ".kube",
-    ".azure",
-    ".docker",
-    ".config/gcloud",
-    ".config/gh",
-    ".config/cockpit",
-)
+SECRET_PLACES = word_set(".ssh .aws .gnupg .kube .azure .docker .config/gcloud .config/gh .config/cockpit")
 MAX_SECRET_ENTRIES = 256
 
 
 def find_secret_hard_link(facts: os.stat_result, home: str, root: str) -> str:
-    """The secret file that shares its inode with `facts`, or "". Only the usual places of secrets are
-    searched."""
+    """The secret file with the same inode as `facts`, or "". Searches only the usual places of secrets."""
     for entry in _secret_files(home, root):
         try:
             other = entry.stat(follow_symlinks=False)
@@ -53,10 +42,8 @@ def _secret_files(home: str, root: str) -> Iterator["os.DirEntry[str]"]:
         yield from _folder_entries(os.path.join(home, place))
     for folder, in_home in ((home, True), (root, False), ("/etc", False)):
         for entry in _folder_entries(folder):
-            if path_names.secret_reason((entry.name,), in_home) or entry.path in (
-                "/etc/shadow",
-                "/etc/gshadow",
-            ):
+            in_etc = entry.path in ("/etc/shadow", "/etc/gshadow")
+            if in_etc or path_names.secret_reason((entry.name,), in_home):
                 yield entry
 
 
@@ -73,13 +60,11 @@ PathLevel = Literal["allow", "ask", "deny"]
 PathKind = Literal[
     "plain", "outside", "installs", "secret", "protected", "system", "device", "link", "unreadable"
 ]
-SYSTEM_FOLDERS = tuple(
-    word_set(
-        """
+SYSTEM_FOLDERS = word_set(
+    """
     /etc /usr /bin /sbin /lib /lib32 /lib64 /libx32 /boot /dev /proc /sys /run /var /opt /snap /System
     /Library /Applications /private/etc /private/var/db /private/var/root /nix /srv
     """
-    )
 )
 OWN_IN_HOME = (".config/cockpit", ".local/state/cockpit", ".local/share/cockpit")
 NEVER_SYSTEM = ("/var/tmp", "/var/folders", "/private/var/folders", "/private/var/tmp", "/dev/shm")
@@ -96,8 +81,7 @@ ROOT_SOCKETS = re.compile(r"^/(var/)?run/.*(docker|containerd|podman|crio|libvir
 
 @dataclass(frozen=True, slots=True)
 class PathVerdict:
-    """What `path` is: its real path, whether that is inside the root, and why it is refused (or asked
-    about)."""
+    """The verdict on a path: its real path, whether that is inside the root, and why it is not allowed."""
 
     level: PathLevel
     real: str
@@ -111,7 +95,7 @@ class Resolver:
     """Resolves paths as seen from one root.
 
     `root` is a real path; `named` is how the caller wrote it. `home` is the home folder whose secrets and
-    start-up files count ("": the user's); `own` are more folders of cockpit's own; `origin` is the tree that
+    start-up files count ("": the user's); `own` are additional folders of cockpit; `origin` is the tree that
     a worktree was made from, which is never written from the worktree.
     """
 
@@ -122,7 +106,7 @@ class Resolver:
     origin: str = ""
 
     def judge(self, path: str, access: Access) -> PathVerdict:
-        """What touching `path` would mean. Raises nothing."""
+        """The verdict on reading or writing `path`. Raises nothing."""
         if reason := path_names.find_path_problem(path) or (
             path_names.find_windows_path_problem(path) if os.name == "nt" else ""
         ):
@@ -130,17 +114,9 @@ class Resolver:
         lexical = self.lexical(path)
         real = real_path(lexical)
         inside = is_within(real, self.root)
-        facts, reason = _stat_path(real)
-        if reason := _unsafe_reason(lexical, real) or reason:
-            return PathVerdict("deny", real, inside, reason, "device")
-        if reason := self._secret(real) or (self._secret(lexical) if lexical != real else ""):
-            return PathVerdict(
-                "deny", real, inside, f"{reason}; ask the user for the value you need", "secret"
-            )
-        if facts is not None and facts.st_nlink > 1 and (verdict := self._shared(real, facts, access)):
-            return verdict
-        if access == "write" and (refused := self._unwritable(lexical, real, inside)):
-            return refused
+        reason, kind = self._refusal(lexical, real, inside, access)
+        if reason:
+            return PathVerdict("deny", real, inside, reason, kind)
         if not inside:
             return PathVerdict("ask", real, False, f"{real} is outside {self.root}", "outside")
         if access == "write" and (reason := path_names.install_hook_reason(_below(real, self.root))):
@@ -148,12 +124,12 @@ class Resolver:
         return PathVerdict("allow", real, True)
 
     def resolve(self, path: str, access: Access) -> str:
-        """The real path. Raises `PathRefused` for what no tool may touch."""
-        judged = self.judge(path, access)
-        if judged.level == "deny":
+        """The real path. Raises `PathRefused` for a path that no tool may touch."""
+        verdict = self.judge(path, access)
+        if verdict.level == "deny":
             verb = "read" if access == "read" else "written"
-            raise PathRefused(f"{path!r} is not {verb}: {judged.reason}")
-        return judged.real
+            raise PathRefused(f"{path!r} is not {verb}: {verdict.reason}")
+        return verdict.real
 
     def is_inside(self, path: str) -> bool:
         """Whether the real path is inside the root. An invalid path is not."""
@@ -161,90 +137,85 @@ class Resolver:
 
     def lexical(self, path: str) -> str:
         """`path` made absolute (`~`, the root, `.`) without following links."""
-        wide = path
+        expanded = path
         if path.startswith("~"):
-            own = path == "~" or path.startswith(("~/", f"~{os.sep}"))
-            wide = self.house() + path[1:] if own else os.path.expanduser(path)
-        joined = os.path.join(self.root, wide)
+            is_own = path == "~" or path.startswith(("~/", f"~{os.sep}"))
+            expanded = self.home_folder() + path[1:] if is_own else os.path.expanduser(path)
+        joined = os.path.join(self.root, expanded)
         if self.named and self.named != self.root and is_within(joined, self.named):
             return os.path.join(self.root, os.path.relpath(joined, self.named))
         return joined
 
     def relative(self, real: str) -> str:
-        """How users call a file: relative to the root with `/`, or absolute when outside."""
+        """The path shown to users: relative to the root with `/`, absolute outside of it."""
         if is_within(real, self.root):
             return os.path.relpath(real, self.root).replace(os.sep, "/")
         return real.replace(os.sep, "/")
 
-    def house(self) -> str:
-        """The home folder in force."""
+    def home_folder(self) -> str:
         return self.home or os.path.expanduser("~")
 
-    def _unwritable(self, lexical: str, real: str, inside: bool) -> PathVerdict | None:
+    def _refusal(self, lexical: str, real: str, inside: bool, access: Access) -> tuple[str, PathKind]:
+        """Why no tool may touch the path, and the kind of path; an empty reason if tools may."""
+        facts, reason = _stat_path(real)
+        if reason := _unsafe_reason(lexical, real) or reason:
+            return reason, "device"
+        if reason := self._secret(real) or (self._secret(lexical) if lexical != real else ""):
+            return f"{reason}; ask the user for the value you need", "secret"
+        if facts is not None and facts.st_nlink > 1:
+            if other := find_secret_hard_link(facts, _real_folder(self.home_folder()), self.root):
+                return f"it is a hard link to {other}; ask the user for the value you need", "secret"
+            if access == "write":
+                names = facts.st_nlink
+                return f"it is a hard link ({names} names); replace it by a separate copy first", "link"
+        return self._write_refusal(lexical, real, inside) if access == "write" else ("", "plain")
+
+    def _write_refusal(self, lexical: str, real: str, inside: bool) -> tuple[str, PathKind]:
         named_inside = is_within(os.path.normpath(lexical), self.root)
         if not inside and named_inside:
-            reason = f"it is a link to {real}, outside {self.root}"
-            return PathVerdict("deny", real, inside, reason, "link")
+            return f"it is a link to {real}, outside {self.root}", "link"
         # The user chose the names above the root, as in ~/.claude/worktrees/x.
-        here = [_below(real, self.root) if inside else _parts(real)]
+        candidates = [_below(real, self.root) if inside else _parts(real)]
         if named_inside:
-            here.append(_below(os.path.normpath(lexical), self.root))
-        for parts in here:
+            candidates.append(_below(os.path.normpath(lexical), self.root))
+        for parts in candidates:
             # A backslash separates names on other systems: `.git\\config` is git's own file there.
             flat = tuple(name for part in parts for name in part.split("\\"))
             if reason := path_names.protected_reason(flat):
-                return PathVerdict(
-                    "deny", real, inside, f"{reason}; only the user may change it", "protected"
-                )
+                return f"{reason}; only the user may change it", "protected"
         for folder in (*_git_folders(self.root), *self._own_folders()):
             if is_within(fold_path_case(real), fold_path_case(folder)):
-                reason = f"{folder} controls programs that run later; only the user may change it"
-                return PathVerdict("deny", real, inside, reason, "protected")
+                return f"{folder} controls programs that run later; only the user may change it", "protected"
         if not inside and self.origin and is_within(fold_path_case(real), fold_path_case(self.origin)):
             name = os.path.relpath(real, self.origin).replace(os.sep, "/")
-            reason = (
-                f"you work in a worktree, and this path is in the tree it was made from; use {name} instead"
-            )
-            return PathVerdict("deny", real, inside, reason, "protected")
+            return f"it is in the tree that this worktree was made from; use {name} instead", "protected"
         if not inside and _is_system(real):
-            reason = "it belongs to the system; only the user may change it"
-            return PathVerdict("deny", real, inside, reason, "system")
-        return None
-
-    def _shared(self, real: str, facts: os.stat_result, access: Access) -> PathVerdict | None:
-        """The verdict on a file with several names: refused if another name is a secret, or for writing."""
-        inside = is_within(real, self.root)
-        if other := find_secret_hard_link(facts, _real_folder(self.house()), self.root):
-            reason = f"it is a hard link to {other}; ask the user for the value you need"
-            return PathVerdict("deny", real, inside, reason, "secret")
-        if access == "read":
-            return None
-        reason = f"it is a hard link: {facts.st_nlink} names share it; replace it by a separate copy first"
-        return PathVerdict("deny", real, inside, reason, "link")
+            return "it belongs to the system; only the user may change it", "system"
+        return "", "plain"
 
     def _secret(self, path: str) -> str:
         path = os.path.normpath(path)
         if SYSTEM_SECRETS.match(path):
             return "it holds the system's secrets"
-        home = _real_folder(self.house())
-        for own in self._own_folders():
-            if is_within(path, own) and path_names.is_own_secret(_below(path, own)):
+        home = _real_folder(self.home_folder())
+        for folder in self._own_folders():
+            if is_within(path, folder) and path_names.is_own_secret(_below(path, folder)):
                 return "cockpit keeps its keys there"
-        for own in (home, self.house()):
-            if is_within(path, own):
-                return path_names.secret_reason(_below(path, own), in_home=True)
+        for folder in (home, self.home_folder()):
+            if is_within(path, folder):
+                return path_names.secret_reason(_below(path, folder), in_home=True)
         return path_names.secret_reason(_parts(path))
 
     def _own_folders(self) -> tuple[str, ...]:
-        usual = tuple(os.path.join(self.house(), name) for name in OWN_IN_HOME)
+        usual = tuple(os.path.join(self.home_folder(), name) for name in OWN_IN_HOME)
         return tuple(map(_real_folder, (str(paths.config()), str(paths.state()), *usual, *self.own)))
 
 
 def real_path(path: str) -> str:
     """`path` without links.
 
-    A link that vanishes meanwhile (realpath raises then) is looked at again and in the end taken lexically:
-    whoever opens the path follows no link.
+    If a link disappears meanwhile, realpath raises: it is tried again, and in the end the lexical path is
+    returned, which is safe because opening follows no link.
     """
     for _ in range(3):
         try:
@@ -266,7 +237,7 @@ def fold_path_case(path: str) -> str:
 
 
 def _stat_path(real: str) -> tuple[os.stat_result | None, str]:
-    """The metadata of a real path, and why it can be neither read nor written."""
+    """The metadata of a real path (None for a folder), and why it can be neither read nor written."""
     try:
         facts = os.lstat(real)
     except (OSError, ValueError) as error:
@@ -313,7 +284,7 @@ def _git_folders(root: str) -> tuple[str, ...]:
         common = os.path.realpath(os.path.join(folder, named))
     except OSError:
         common = folder
-    # A pointer to the root itself, or above it, would forbid everything: it protects nothing real.
+    # A pointer to the root itself, or above it, would forbid every path.
     return tuple(store for store in (folder, common) if not is_within(root, store))
 
 
@@ -340,36 +311,28 @@ def _parts(path: str) -> tuple[str, ...]:
 def judge_windows_path(
     path: str, access: Access, root: str, home: str, own: tuple[str, ...] = ()
 ) -> PathVerdict:
-    """`Resolver.judge` for a Windows path, lexically and on any platform. `own` are folders of cockpit's
-    own."""
+    """`Resolver.judge` for a Windows path, lexically and on any platform. `own` are cockpit's folders."""
     if reason := path_names.find_path_problem(path) or path_names.find_windows_path_problem(
         _below_root(path, root)
     ):
         return PathVerdict("deny", "", False, reason, "unreadable")
     whole = path_names.windows_absolute(path, root, home)
+    parts = path_names.windows_parts(whole)
     inside = path_names.is_within_windows(whole, root)
     in_home = path_names.is_within_windows(whole, home)
-    from_home = (
-        path_names.windows_parts(whole)[len(path_names.windows_parts(home)) :]
-        if in_home
-        else path_names.windows_parts(whole)
-    )
+    from_home = parts[len(path_names.windows_parts(home)) :] if in_home else parts
     if path_names.is_windows_secret(whole):
         return PathVerdict("deny", whole, inside, "it holds the system's secrets", "secret")
     if reason := path_names.secret_reason(from_home, in_home):
         return PathVerdict("deny", whole, inside, reason, "secret")
     if in_home and path_names.is_own_secret_on_windows(from_home):
         return PathVerdict("deny", whole, inside, "cockpit keeps its keys there", "secret")
-    below = (
-        path_names.windows_parts(whole)[len(path_names.windows_parts(root)) :]
-        if inside
-        else path_names.windows_parts(whole)
-    )
+    below = parts[len(path_names.windows_parts(root)) :] if inside else parts
     if access == "write":
         if reason := path_names.protected_reason(below):
             return PathVerdict("deny", whole, inside, reason, "protected")
         if any(path_names.is_within_windows(whole, folder) for folder in own):
-            return PathVerdict("deny", whole, inside, "it is a folder of cockpit's own", "protected")
+            return PathVerdict("deny", whole, inside, "it is one of cockpit's own folders", "protected")
         if not inside and path_names.is_windows_system(whole):
             return PathVerdict("deny", whole, inside, "it belongs to the system", "system")
     if not inside:
@@ -380,7 +343,7 @@ def judge_windows_path(
 
 
 def _below_root(path: str, root: str) -> str:
-    """`path` without the root in front, which the user chose, whatever its name."""
+    """`path` relative to the root if it is below it: the user chose the names above."""
     flat, folder = path.replace("/", "\\"), root.replace("/", "\\").rstrip("\\")
     if folder and flat.casefold().startswith(folder.casefold() + "\\"):
         return flat[len(folder) + 1 :].lstrip("\\") or "."

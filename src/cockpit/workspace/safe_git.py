@@ -5,36 +5,24 @@ and commands that look at the working tree run the clean filters: all of it is u
 trusts the folder.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 
 from cockpit.errors import CockpitError
-from cockpit.plugin.context import Processes, ProcessResult
+from cockpit.plugin.context import ProcessResult
 
-HARMLESS_OPTIONS = (
-    "--no-pager",
-    "-c",
-    "core.fsmonitor=false",
-    "-c",
-    "core.hooksPath=/dev/null",
-    "-c",
-    "core.pager=cat",
-    "-c",
-    "diff.external=",
-    "-c",
-    "core.sshCommand=false",
-    "-c",
-    "credential.helper=",
-    "-c",
-    "log.showSignature=false",
-    "-c",
-    "core.quotePath=false",
-    "-c",
-    "color.ui=false",
-    "-c",
-    "protocol.allow=never",
-    "-c",
-    "submodule.recurse=false",
-)
+HARMLESS_SETTINGS = {
+    "core.fsmonitor": "false",
+    "core.hooksPath": "/dev/null",
+    "core.pager": "cat",
+    "diff.external": "",
+    "core.sshCommand": "false",
+    "credential.helper": "",
+    "log.showSignature": "false",
+    "core.quotePath": "false",
+    "color.ui": "false",
+    "protocol.allow": "never",
+    "submodule.recurse": "false",
+}
 GIT_ENVIRONMENT = {
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
@@ -55,9 +43,13 @@ TRUSTED_SCOPES = frozenset({"system", "global"})
 RunGit = Callable[[tuple[str, ...]], Awaitable[ProcessResult]]
 
 
+def config_options(settings: Mapping[str, str]) -> tuple[str, ...]:
+    """The options that give git these settings for one command."""
+    return tuple(part for name, value in settings.items() for part in ("-c", f"{name}={value}"))
+
+
 def safe_git_argv(root: str, *arguments: str, off: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """The argv of `git ARGUMENTS` in `root` without hooks, helpers, pagers or diff programs; `off` comes from
-    `filter_options`."""
+    """The argv of git without hooks, helpers, pagers or diff programs; `off` comes from `filter_options`."""
     command, rest = arguments[0], arguments[1:]
     extra: tuple[str, ...] = ()
     if command in DIFF_COMMANDS:
@@ -66,12 +58,12 @@ def safe_git_argv(root: str, *arguments: str, off: tuple[str, ...] = ()) -> tupl
         extra = ("--no-textconv",)
     if command in SUBMODULE_COMMANDS:
         extra = (*extra, "--ignore-submodules=dirty")
-    return ("git", "-C", root, *HARMLESS_OPTIONS, *off, command, *extra, *rest)
+    return ("git", "-C", root, "--no-pager", *config_options(HARMLESS_SETTINGS), *off, command, *extra, *rest)
 
 
 async def filter_options(run: RunGit, root: str, command: str) -> tuple[str, ...]:
     """The options that switch off the filters which the repository itself configures; the user's own (such as
-    Git LFS) stay. Raises `CockpitError` for a filter that git cannot be told to leave out."""
+    Git LFS) stay. Raises `CockpitError` for a filter that no option can switch off."""
     if command not in COMPARE_COMMANDS:
         return ()
     # Exits with 1 if there is no filter; outside a repository only the user's own are listed.
@@ -81,20 +73,9 @@ async def filter_options(run: RunGit, root: str, command: str) -> tuple[str, ...
         if scope not in TRUSTED_SCOPES:
             names.add(setting.split("\n", 1)[0].removeprefix("filter.").rpartition(".")[0])
     if unusable := next((name for name in names if "=" in name), None):
-        raise CockpitError(
-            f"the repository configures a filter {unusable!r} that git cannot switch off",
-            "remove it from .git/config",
-        )
-    switched = ("clean=", "smudge=", "process=", "required=false")
-    return tuple(
-        part for name in sorted(names) for setting in switched for part in ("-c", f"filter.{name}.{setting}")
+        reason = f"the repository configures a filter {unusable!r} that git cannot switch off"
+        raise CockpitError(reason, "remove it from .git/config")
+    switched_off = {"clean": "", "smudge": "", "process": "", "required": "false"}
+    return config_options(
+        {f"filter.{name}.{key}": value for name in sorted(names) for key, value in switched_off.items()}
     )
-
-
-async def run_git(processes: Processes, root: str, *arguments: str, seconds: float = 30.0) -> ProcessResult:
-    """Run `git ARGUMENTS` to read. Raises `ProcessFailed` if git is not installed."""
-
-    async def run(argv: tuple[str, ...]) -> ProcessResult:
-        return await processes.run(argv, seconds=seconds, environment=GIT_ENVIRONMENT)
-
-    return await run(safe_git_argv(root, *arguments, off=await filter_options(run, root, arguments[0])))

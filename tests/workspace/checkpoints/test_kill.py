@@ -1,4 +1,4 @@
-"""A store outlives kill -9 at any of its file calls: what was on record is, and the next look works."""
+"""The checkpoint store survives a kill at any file operation."""
 
 import os
 import random
@@ -53,7 +53,7 @@ POINTS = sorted(random.Random(4).sample(range(2, 110), 24))
 
 
 @pytest.mark.parametrize("at", POINTS)
-def test_kill_9_leaves_a_store_that_works(root: Path, tmp_path: Path, at: int) -> None:
+def test_the_store_works_after_a_kill(root: Path, tmp_path: Path, at: int) -> None:
     if not hasattr(signal, "SIGKILL"):
         assert os.name == "nt"
         return

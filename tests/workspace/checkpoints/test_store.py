@@ -1,4 +1,4 @@
-"""What a call changed is on record, with the bytes to take it back, and nobody else's work is in it."""
+"""The store records the changes of each call, with the contents needed to undo them, and no other changes."""
 
 import hashlib
 import os
@@ -55,7 +55,7 @@ def names(record: CallRecord | None) -> list[str]:
     return [file.path for file in record.delta.files] if record else []
 
 
-def test_a_call_is_recorded_by_what_it_made_changed_and_deleted(root: Path, store: Path) -> None:
+def test_a_record_lists_created_changed_and_deleted_files(root: Path, store: Path) -> None:
     (root / "a.txt").write_bytes(b"one\r\n")
     (root / "b.bin").write_bytes(b"\0\xff")
     shadow = CheckpointStore(str(root), store)
@@ -74,7 +74,7 @@ def test_a_call_is_recorded_by_what_it_made_changed_and_deleted(root: Path, stor
     assert shadow.objects.get(a.before.id) == b"one\r\n" and shadow.objects.get(b.before.id) == b"\0\xff"
 
 
-def test_what_the_person_does_between_two_calls_is_in_no_record(root: Path, store: Path) -> None:
+def test_changes_of_the_user_between_two_calls_are_not_recorded(root: Path, store: Path) -> None:
     shadow = CheckpointStore(str(root), store)
     run(shadow, "c1", lambda: (root / "agent").write_text("1"))
     (root / "person").write_text("mine")
@@ -90,7 +90,7 @@ def test_a_call_that_changes_nothing_leaves_no_record(root: Path, store: Path) -
     assert shadow.records("s1") == ()
 
 
-def test_a_write_of_the_same_size_in_the_same_instant_is_seen(root: Path, store: Path) -> None:
+def test_a_write_of_the_same_size_at_the_same_time_is_detected(root: Path, store: Path) -> None:
     shadow = CheckpointStore(str(root), store)
     for number in range(20):
         assert shadow.begin(facts(f"c{number}"), None) == ""
@@ -111,7 +111,7 @@ def test_ignored_files_and_other_programs_folders_are_left_alone(root: Path, sto
     assert names(run(shadow, "c1", work)) == ["kept"]
 
 
-def test_a_call_that_stops_ignoring_files_did_not_make_them(root: Path, store: Path) -> None:
+def test_files_that_are_no_longer_ignored_are_not_recorded_as_new(root: Path, store: Path) -> None:
     (root / ".gitignore").write_text("secret-work/\n*.log\n")
     (root / "secret-work").mkdir()
     (root / "secret-work" / "old").write_text("the person's")
@@ -137,7 +137,7 @@ def test_a_scaffold_with_its_own_ignore_file_is_recorded_whole(root: Path, store
     assert names(run(shadow, "c1", work)) == [".gitignore", "app/x.py", "main.py"]
 
 
-def test_the_persons_repository_is_the_same_byte_for_byte(root: Path, store: Path) -> None:
+def test_the_users_repository_is_not_changed(root: Path, store: Path) -> None:
     if shutil.which("git"):
         for command in (
             ("init", "-q"),
@@ -174,7 +174,7 @@ def test_store_keeps_bytes_exactly_and_only_the_user_may_read_it(root: Path, sto
     assert record.delta.files[0].before.id == known and shadow.objects.get(known) == b"\r\nbytes\0"
 
 
-def test_links_modes_and_strange_names_are_kept(root: Path, store: Path) -> None:
+def test_links_modes_and_unusual_names_are_stored(root: Path, store: Path) -> None:
     if not posix:
         assert os.name == "nt"
         return
@@ -201,7 +201,7 @@ def test_links_modes_and_strange_names_are_kept(root: Path, store: Path) -> None
     ]
 
 
-def test_a_nested_repositorys_files_are_files(root: Path, store: Path) -> None:
+def test_files_of_a_nested_repository_are_recorded(root: Path, store: Path) -> None:
     shadow = CheckpointStore(str(root), store)
 
     def work() -> None:
@@ -212,7 +212,7 @@ def test_a_nested_repositorys_files_are_files(root: Path, store: Path) -> None:
     assert names(run(shadow, "c1", work)) == ["sub/x"]
 
 
-def test_what_is_too_large_or_secret_is_named_and_not_kept(root: Path, store: Path) -> None:
+def test_large_and_secret_files_are_named_but_not_stored(root: Path, store: Path) -> None:
     (root / "big").write_bytes(b"x" * 2000)
     (root / ".env").write_text("KEY=canary")
     (root / "small").write_text("1")
@@ -233,7 +233,7 @@ def test_what_is_too_large_or_secret_is_named_and_not_kept(root: Path, store: Pa
     assert not [one for one in store.rglob("*") if one.is_file() and b"canary" in one.read_bytes()]
 
 
-def test_the_total_is_bounded_and_the_files_over_it_are_named(root: Path, store: Path) -> None:
+def test_files_over_the_total_limit_are_named(root: Path, store: Path) -> None:
     for number in range(5):
         (root / f"f{number}").write_bytes(bytes([number]) * 100)
     shadow = CheckpointStore(str(root), store, CheckpointLimits(total=250))
@@ -245,7 +245,7 @@ def test_the_total_is_bounded_and_the_files_over_it_are_named(root: Path, store:
     ]
 
 
-def test_a_root_with_too_many_files_keeps_edits_and_says_so(root: Path, store: Path) -> None:
+def test_a_root_with_too_many_files_records_edits_only(root: Path, store: Path) -> None:
     for number in range(5):
         (root / f"f{number}").write_text("1")
     shadow = CheckpointStore(str(root), store, CheckpointLimits(files=3))
@@ -255,7 +255,7 @@ def test_a_root_with_too_many_files_keeps_edits_and_says_so(root: Path, store: P
     assert names(record) == ["f0"]
 
 
-def test_an_edit_beside_a_command_is_the_edits_alone(root: Path, store: Path) -> None:
+def test_a_concurrent_edit_is_not_attributed_to_a_command(root: Path, store: Path) -> None:
     (root / "a").write_text("1")
     shadow = CheckpointStore(str(root), store)
     shadow.begin(facts("shell"), None)
@@ -264,7 +264,7 @@ def test_an_edit_beside_a_command_is_the_edits_alone(root: Path, store: Path) ->
     assert names(edited) == ["a"] and names(shadow.finish("shell")) == ["by-shell"]
 
 
-def test_what_background_jobs_may_have_written_is_told_apart(root: Path, store: Path) -> None:
+def test_possible_writes_of_background_jobs_are_marked_unsure(root: Path, store: Path) -> None:
     shadow = CheckpointStore(str(root), store)
     run(shadow, "c1", lambda: None)
     (root / "by-whom").write_text("?")
@@ -276,7 +276,7 @@ def test_what_background_jobs_may_have_written_is_told_apart(root: Path, store: 
     assert step.owner == "person"
 
 
-def test_a_new_process_reads_no_file_anew_and_knows_what_a_crash_cut_off(root: Path, store: Path) -> None:
+def test_the_index_survives_a_crash_and_shows_interrupted_changes(root: Path, store: Path) -> None:
     (root / "a").write_text("1")
     first = CheckpointStore(str(root), store)
     first.warm()
@@ -287,7 +287,7 @@ def test_a_new_process_reads_no_file_anew_and_knows_what_a_crash_cut_off(root: P
     (root / "a").write_text("22")
     (root / "b").write_text("new")
     os.close(crashed._pending["c1"].mark.file)
-    crashed._remembered.close()
+    crashed._index.close()
     after = CheckpointStore(str(root), store)
     [record] = after.records("s1")
     assert names(record) == ["a", "b"] and not record.sure and record.call.call == "c1"
@@ -306,7 +306,7 @@ def test_two_sessions_on_one_root_keep_their_own_records(root: Path, store: Path
     other.close()
 
 
-def test_old_records_and_what_nobody_names_are_dropped_once_a_day(root: Path, store: Path) -> None:
+def test_old_records_and_unused_blobs_are_pruned_once_a_day(root: Path, store: Path) -> None:
     shadow = CheckpointStore(str(root), store)
     (root / "a").write_text("1")
     old = run(shadow, "c1", lambda: (root / "a").write_text("2"))
@@ -326,7 +326,7 @@ def test_old_records_and_what_nobody_names_are_dropped_once_a_day(root: Path, st
     assert shadow.tidy() == 0
 
 
-def test_blobs_that_nothing_names_are_dropped_after_the_grace_period(root: Path, store: Path) -> None:
+def test_unused_blobs_are_dropped_after_the_grace_period(root: Path, store: Path) -> None:
     shadow = CheckpointStore(str(root), store)
     shadow.warm()
 
@@ -353,7 +353,7 @@ def test_blobs_that_nothing_names_are_dropped_after_the_grace_period(root: Path,
     again.close()
 
 
-def test_a_damaged_blob_is_missing_and_not_another(root: Path, store: Path) -> None:
+def test_a_damaged_blob_counts_as_missing(root: Path, store: Path) -> None:
     shadow = CheckpointStore(str(root), store)
     record = run(shadow, "c1", lambda: (root / "a").write_text("1"))
     assert record is not None and record.delta.files[0].after is not None
@@ -371,7 +371,7 @@ def test_a_damaged_blob_is_missing_and_not_another(root: Path, store: Path) -> N
     assert shadow.objects.put(b"1") == name
 
 
-def test_a_file_that_is_no_database_is_named_and_calls_still_run(root: Path, store: Path) -> None:
+def test_a_broken_database_is_named_and_calls_still_run(root: Path, store: Path) -> None:
     store.mkdir()
     (store / "blobs.sqlite3").write_bytes(b"not a database" * 100)
     shadow = CheckpointStore(str(root), store)

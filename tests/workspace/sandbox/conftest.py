@@ -1,10 +1,10 @@
-"""The box that the escape suite tries to get out of."""
+"""The workspace that the tests of the sandbox try to escape from."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from tests.workspace.sandbox.boxes import Box, furnish
+from tests.workspace.sandbox.box import Box, furnish
 
 from cockpit.workspace.processes.local_processes import LocalProcesses
 

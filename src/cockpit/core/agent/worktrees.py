@@ -26,7 +26,7 @@ from cockpit.protocol.events import Event, FileChanged, Warned
 from cockpit.settings.file_io import write_atomically
 from cockpit.workspace.checkpoints.store import CheckpointStore
 from cockpit.workspace.local import LocalWorkspace
-from cockpit.workspace.sandbox.values import parse_sandbox_settings
+from cockpit.workspace.sandbox.values import parse_sandbox_use
 from cockpit.workspace.worktrees.inventory import WorktreeLock
 from cockpit.workspace.worktrees.values import Worktree, WorktreeOutcome
 
@@ -72,7 +72,7 @@ async def open_worktree(
     linked = tuple(link.target for link in await find_links(git, tree.origin, tree.path) if is_intact(link))
     tree, services = replace(tree, linked=linked), agent.services
     root = await asyncio.to_thread(_matching_folder, tree.path, inside)
-    sandbox = parse_sandbox_settings(services.settings.text("sandbox.use", "auto"))
+    sandbox = parse_sandbox_use(services.settings.text("sandbox.use", "auto"))
     workspace = LocalWorkspace(root, str(paths.state()), None, sandbox, tree.origin, linked)
     folders = str(paths.state()), str(paths.cache())
     # Language servers would need their hundreds of megabytes again for every worktree.

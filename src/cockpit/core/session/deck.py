@@ -37,7 +37,7 @@ from cockpit.settings import permissions, trust
 from cockpit.settings.files import EffectiveSettings
 from cockpit.workspace.checkpoints.store import CheckpointStore
 from cockpit.workspace.local import LocalWorkspace
-from cockpit.workspace.sandbox.values import SandboxSettings, parse_sandbox_settings
+from cockpit.workspace.sandbox.values import SandboxUse, parse_sandbox_use
 
 
 class LocalDeck:
@@ -102,7 +102,7 @@ class LocalDeck:
     async def _open(self, root: str, id: str, path: Path | None) -> AgentSession:
         trusted = await asyncio.to_thread(self._trusted, root)
         settings, catalog = await self._load_catalog(root, trusted)
-        sandbox = parse_sandbox_settings(settings.text("sandbox.use", "auto"))
+        sandbox = parse_sandbox_use(settings.text("sandbox.use", "auto"))
         file = path or session_store.session_folder(root) / f"{id}.jsonl"
         transcript = Transcript(file, TranscriptHeader(id, root, time.time(), __version__))
         # Read only now that this process is the writer, and cut a torn end.
@@ -131,7 +131,7 @@ class LocalDeck:
         return session
 
     async def _workspace(
-        self, root: str, sandbox: SandboxSettings | None = None
+        self, root: str, sandbox: SandboxUse = "auto"
     ) -> tuple[LocalWorkspace, tuple[str, ...]]:
         """The workspace all sessions of a root share, and what was recovered when it was opened."""
         if root in self._workspaces:

@@ -29,7 +29,7 @@ BUSY_SECONDS = 30.0
 GRACE_SECONDS = 3600.0
 """A blob that no record names is left alone for this long: its record may still be on the way."""
 LEGACY_NAMES = ("objects", "refs", "config", "HEAD", "known.jsonl", "known.lock")
-"""What versions before the SQLite store kept in the same folder."""
+"""Files of versions before the SQLite store in the same folder."""
 LEGACY_SECONDS = 30 * 86_400.0
 SCHEMA = """
     PRAGMA auto_vacuum = INCREMENTAL;
@@ -43,8 +43,7 @@ class BlobMissing(CockpitError):
 
 
 def blob_id(content: bytes) -> str:
-    """The id of `content`: the sha256 that git gives a blob, so that ids in older records keep their
-    meaning."""
+    """The id of `content`: git's sha256 of a blob, so that ids in older records stay valid."""
     return hashlib.sha256(b"blob %d\0" % len(content) + content).hexdigest()
 
 
@@ -87,7 +86,7 @@ class BlobStore:
         return name
 
     def settle(self) -> None:
-        """Write what was put: from now on every process finds it."""
+        """Write the blobs that were put: every process can then read them."""
         if self._unsaved:
             with self._database() as database:
                 self._save(database)
@@ -114,8 +113,7 @@ class BlobStore:
         return int(row[0]) if row is not None else 0
 
     def drop(self, named: Collection[str], now: float) -> int:
-        """Delete every blob that is not in `named` and was last put before the grace period; return how
-        many."""
+        """Delete blobs not in `named` that were last put before the grace period. Returns the count."""
         with self._database() as database:
             database.execute("CREATE TEMP TABLE IF NOT EXISTS named (id TEXT PRIMARY KEY)")
             database.execute("DELETE FROM named")
@@ -176,7 +174,7 @@ class BlobStore:
         return f"it may be from an older version: git --git-dir={self._folder} cat-file -p {name} shows it"
 
     def _drop_legacy(self, now: float) -> None:
-        """Remove what an older version left here once nothing in it can be rewound to any more."""
+        """Remove the files of an older version once no rewind can need them."""
         legacy = self._folder / "objects"
         if not legacy.is_dir() or now - legacy.stat().st_mtime < LEGACY_SECONDS:
             return

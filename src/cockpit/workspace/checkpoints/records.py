@@ -27,8 +27,7 @@ MISSING_REASONS: dict[MissingReason, str] = {
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """A file or symbolic link at one moment: its whole st_mode, its size and the id of its content (of a
-    link: its target).
+    """A file or symbolic link at one moment: st_mode, size and the id of its content (of a link: its target).
 
     `id` is empty if the content was not stored; `why` gives the reason.
     """
@@ -62,7 +61,7 @@ class TreeDelta:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointCall:
-    """Whose work a record is. `turn` is the id of the prompt's op; `started` is in epoch seconds."""
+    """The tool call of a record. `turn` is the id of the prompt's op; `started` is in epoch seconds."""
 
     session: str
     turn: str
@@ -74,8 +73,7 @@ class CheckpointCall:
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
-    """A finished call, or a rewind (then `call.call` is the id of the rewind and `undoes` may name another
-    one).
+    """A finished call or a rewind. For a rewind `call.call` is its id, and `undoes` may name another rewind.
 
     `sure` is False if others may have written at the same time, as after a crash in the middle.
     """
@@ -93,8 +91,8 @@ def join_deltas(first: TreeDelta, second: TreeDelta) -> TreeDelta:
     """`first` followed by `second` as a single change. Files that end as they began are left out."""
     files = {file.path: file for file in first.files}
     for file in second.files:
-        known = files.get(file.path)
-        files[file.path] = replace(file, before=known.before) if known else file
+        earlier = files.get(file.path)
+        files[file.path] = replace(file, before=earlier.before) if earlier else file
     made = (set(first.made) - set(second.gone)) | (set(second.made) - set(first.gone))
     gone = (set(first.gone) - set(second.made)) | (set(second.gone) - set(first.made))
     changed = tuple(file for _, file in sorted(files.items()) if not is_same_file(file.before, file.after))
@@ -102,7 +100,7 @@ def join_deltas(first: TreeDelta, second: TreeDelta) -> TreeDelta:
 
 
 def is_same_file(first: StoredFile | None, second: StoredFile | None) -> bool:
-    """Whether no visible difference exists. Contents that were not stored are never equal to others."""
+    """Whether both are the same. A content that was not stored is equal to no other."""
     if first is None or second is None:
         return first is second
     if not first.id or not second.id:
@@ -110,9 +108,10 @@ def is_same_file(first: StoredFile | None, second: StoredFile | None) -> bool:
     return (first.mode, first.id) == (second.mode, second.id)
 
 
-def exclude_paths(delta: TreeDelta, paths: frozenset[str]) -> TreeDelta:
-    """`delta` without the files that another call has reported as its own."""
-    return replace(delta, files=tuple(file for file in delta.files if file.path not in paths))
+def parent_folders(path: str) -> list[str]:
+    """The folders between the root and a file in it, outermost first."""
+    parts = path.split("/")
+    return ["/".join(parts[:end]) for end in range(1, len(parts))]
 
 
 BeforeFiles: TypeAlias = dict[str, StoredFile | None]
@@ -133,16 +132,13 @@ class CallLog:
     def add(self, record: CallRecord) -> None:
         """Append a record. A line that a crash cut off is ended first. Raises OSError."""
         path = self._file(record.call.session)
-        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
-        try:
-            end = os.lseek(file, 0, os.SEEK_END)
-            torn = b""
-            if end:
-                os.lseek(file, end - 1, os.SEEK_SET)
-                torn = b"" if os.read(file, 1) == b"\n" else b"\n"
-            os.write(file, torn + json.dumps(_encode_record(record), separators=(",", ":")).encode() + b"\n")
-        finally:
-            os.close(file)
+        line = json.dumps(_encode_record(record), separators=(",", ":")).encode() + b"\n"
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+        with os.fdopen(descriptor, "r+b", buffering=0) as file:
+            if file.seek(0, os.SEEK_END):
+                file.seek(-1, os.SEEK_END)
+                line = line if file.read(1) == b"\n" else b"\n" + line
+            file.write(line)
 
     def of(self, session: str) -> tuple[CallRecord, ...]:
         """The records of a session in the order they were written; unreadable lines are skipped."""
@@ -165,8 +161,8 @@ class CallLog:
         path = self._open / f"{_safe_name(call.session)}-{_safe_name(call.call)}.json"
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
         try_lock(file)
-        sides = None if before is None else [[path, _encode_file(kept)] for path, kept in before.items()]
-        os.write(file, json.dumps({"call": asdict(call), "before": sides}).encode())
+        files = None if before is None else [[name, _encode_file(old)] for name, old in before.items()]
+        os.write(file, json.dumps({"call": asdict(call), "before": files}).encode())
         self.running.add(path.name)
         return CallMark(call, before, str(path), file)
 
@@ -182,14 +178,14 @@ class CallLog:
                 continue
             try:
                 raw = json.loads(path.read_bytes())
-                sides = raw["before"]
-                before = None if sides is None else {name: _decode_file(side) for name, side in sides}
-                opened = CallMark(CheckpointCall(**raw["call"]), before, str(path), file)
+                files = raw["before"]
+                before = None if files is None else {name: _decode_file(old) for name, old in files}
+                mark = CallMark(CheckpointCall(**raw["call"]), before, str(path), file)
             except (ValueError, TypeError, KeyError):
                 os.close(file)
                 path.unlink(missing_ok=True)
                 continue
-            yield opened
+            yield mark
 
     def is_crashed(self) -> bool:
         """Whether there is a mark that does not belong to this process."""
@@ -228,14 +224,14 @@ def _encode_record(record: CallRecord) -> Mapping[str, object]:
         "sure": record.sure,
         "turns": record.turns,
         "undoes": record.undoes,
-        "files": [[one.path, _encode_file(one.before), _encode_file(one.after)] for one in delta.files],
+        "files": [[file.path, _encode_file(file.before), _encode_file(file.after)] for file in delta.files],
         "made": delta.made,
         "gone": delta.gone,
     }
 
 
-def _encode_file(kept: StoredFile | None) -> list[object] | None:
-    return None if kept is None else [kept.mode, kept.size, kept.id, kept.why]
+def _encode_file(file: StoredFile | None) -> list[object] | None:
+    return None if file is None else [file.mode, file.size, file.id, file.why]
 
 
 def _decode_record(line: bytes) -> CallRecord | None:
@@ -251,17 +247,16 @@ def _decode_record(line: bytes) -> CallRecord | None:
         return None
 
 
-def _decode_file(side: list[object] | None) -> StoredFile | None:
-    if side is None:
+def _decode_file(fields: list[object] | None) -> StoredFile | None:
+    if fields is None:
         return None
-    mode, size, id, why = side
+    mode, size, id, why = fields
     return StoredFile(int(str(mode)), int(str(size)), str(id), cast("MissingReason", why))
 
 
 MAX_AGE_DAYS = 30
 MAX_BYTES = 2 * 1024**3
 PRUNE_INTERVAL = 86_400.0
-IS_ALONE_WITHOUT_LOCKS = False
 
 
 class StoreLock:
@@ -274,66 +269,60 @@ class StoreLock:
     def take(self) -> None:
         if self._file is None:
             self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
-            self._lock("shared")
-
-    def is_alone(self) -> bool:
-        """Take the lock exclusively; `share` gives it back. Always False without such locks (Windows)."""
-        return self._file is not None and self._lock("alone")
-
-    def share(self) -> None:
-        self._lock("shared")
+            self.lock("shared")
 
     def close(self) -> None:
         if self._file is not None:
             os.close(self._file)
             self._file = None
 
-    def _lock(self, how: Literal["shared", "alone"]) -> bool:
+    def lock(self, how: Literal["shared", "exclusive"]) -> bool:
+        """Whether the lock could be taken this way. Always False without such locks (Windows)."""
         try:
             import fcntl
         except ImportError:
-            return IS_ALONE_WITHOUT_LOCKS
+            return False
         # Pruning is quick, so sharing waits for it; the exclusive lock is never waited for.
         kind = fcntl.LOCK_SH if how == "shared" else fcntl.LOCK_EX | fcntl.LOCK_NB
         try:
             fcntl.flock(self._file or 0, kind)
         except OSError:
             return False
-        return True
+        return self._file is not None
 
 
 def prune_store(
     folder: Path, ledger: CallLog, objects: BlobStore, presence: StoreLock, named: set[str]
 ) -> int:
     """Delete the records of old sessions, then the oldest while the store is too large, then every blob that
-    neither a record nor a file of the index (`named`) names.
+    neither a record nor the index (`named`) refers to.
 
-    Returns how many blobs were deleted; 0 if it was done lately or another process uses the store.
+    Returns how many blobs were deleted; 0 if it was done recently or another process uses the store.
     """
     stamp, now = folder / "tidied", time.time()
     if stamp.exists() and now - stamp.stat().st_mtime < PRUNE_INTERVAL:
         return 0
-    if not presence.is_alone():
+    if not presence.lock("exclusive"):
         return 0
     try:
         stamp.touch(mode=0o600)
         return _prune_records(ledger, objects, named, now)
     finally:
-        presence.share()
+        presence.lock("shared")
 
 
 def _prune_records(ledger: CallLog, objects: BlobStore, named: set[str], now: float) -> int:
     wanted = set(named)
-    spent = sum(objects.size_of(one) for one in wanted)
-    for session, written in sorted(ledger.sessions(), key=lambda one: -one[1]):
+    spent = sum(map(objects.size_of, wanted))
+    for session, written in sorted(ledger.sessions(), key=lambda item: -item[1]):
         ids = {
-            kept.id
+            side.id
             for record in ledger.of(session)
             for file in record.delta.files
-            for kept in (file.before, file.after)
-            if kept is not None and kept.id
+            for side in (file.before, file.after)
+            if side is not None and side.id
         }
-        more = sum(objects.size_of(one) for one in ids - wanted)
+        more = sum(map(objects.size_of, ids - wanted))
         if now - written > MAX_AGE_DAYS * 86_400 or spent + more > MAX_BYTES:
             ledger.forget(session)
             continue

@@ -1,16 +1,17 @@
 """Rewinds files: plans what each path was before the given calls and whose change it is, then writes that to
 disk.
 
-A path that the user changed since the last write of an agent is the user's. Regular files go back in one
-transaction; links and folders, which transactions do not cover, before and after it. Each is checked again
-before it is touched: what is not as planned stays.
+A path that the user changed since the last write of an agent counts as the user's. Regular files are restored
+in one transaction; links and folders, which transactions do not cover, before and after it. Each is checked
+again before it is touched, and stays if it is not as planned.
 """
 
 import asyncio
+import contextlib
 import os
 import stat
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from cockpit.errors import CockpitError
@@ -24,17 +25,18 @@ from cockpit.workspace.checkpoints.records import (
     FileDelta,
     StoredFile,
     is_same_file,
+    parent_folders,
 )
 from cockpit.workspace.checkpoints.scanner import read_content
 from cockpit.workspace.files.changes import make_file_change
-from cockpit.workspace.files.disk_operations import DiskOperations, OpenFolders
+from cockpit.workspace.files.disk_operations import OpenFolders
 
 Owner = Literal["agent", "person"]
 
 
 @dataclass(frozen=True, slots=True)
 class RewindStep:
-    """One path of a rewind: what it is now and what it would be. `reason` says why it cannot be rewound."""
+    """One path of a rewind, as it is now and as it was then. `reason` says why it cannot be rewound."""
 
     path: str
     now: StoredFile | None
@@ -45,7 +47,7 @@ class RewindStep:
 
 @dataclass(frozen=True, slots=True)
 class RewindPlan:
-    """Everything a rewind would do: steps by path, and the folders to remove and to make, outermost first."""
+    """What a rewind would do: steps by path, and the folders to remove and to make, outermost first."""
 
     steps: tuple[RewindStep, ...] = ()
     remove: tuple[str, ...] = ()
@@ -70,64 +72,50 @@ class PathHistory:
     sure: bool = True
 
 
-@dataclass(slots=True)
-class PathHistories:
-    files: dict[str, PathHistory] = field(default_factory=dict)
-    made: set[str] = field(default_factory=set)
-    gone: set[str] = field(default_factory=set)
-
-
 def plan_rewind(records: Iterable[CallRecord], now: Callable[[str], StoredFile | None]) -> RewindPlan:
-    """Plan the way back to before `records`, each of which is a call (or a rewind) in the same root. `now`
-    reads a path."""
-    threads = PathHistories()
-    for record in sorted(records, key=lambda one: one.call.started):
+    """Plan the way back to before `records` (calls and rewinds in one root). `now` reads a path."""
+    histories: dict[str, PathHistory] = {}
+    made: set[str] = set()
+    gone: set[str] = set()
+    for record in sorted(records, key=lambda record: record.call.started):
         for file in record.delta.files:
-            _extend_history(threads.files, file, record)
-        back = threads.gone & set(record.delta.made)
-        threads.gone -= back
-        threads.made |= set(record.delta.made) - back
-        again = threads.made & set(record.delta.gone)
-        threads.made -= again
-        threads.gone |= set(record.delta.gone) - again
-    steps = (_make_step(path, thread, now(path)) for path, thread in sorted(threads.files.items()))
+            _extend_history(histories, file, record)
+        record_made, record_gone = set(record.delta.made), set(record.delta.gone)
+        made, gone = made | (record_made - gone), gone - record_made
+        made, gone = made - record_gone, gone | (record_gone - made)
+    steps = (_make_step(path, history, now(path)) for path, history in sorted(histories.items()))
     return RewindPlan(
-        tuple(step for step in steps if step is not None),
-        tuple(sorted(threads.made)),
-        tuple(sorted(threads.gone)),
+        tuple(step for step in steps if step is not None), tuple(sorted(made)), tuple(sorted(gone))
     )
 
 
 def rewound_files(plan: RewindPlan, done: Iterable[str]) -> tuple[FileDelta, ...]:
-    """What a rewind changed, for the paths that were rewound."""
-    went = set(done)
-    return tuple(FileDelta(step.path, step.now, step.then) for step in plan.steps if step.path in went)
+    """The changes that a rewind made to the paths `done`."""
+    paths = set(done)
+    return tuple(FileDelta(step.path, step.now, step.then) for step in plan.steps if step.path in paths)
 
 
-def _extend_history(threads: dict[str, PathHistory], file: FileDelta, record: CallRecord) -> None:
-    known = threads.get(file.path)
-    if known is None:
-        threads[file.path] = PathHistory(file.before, file.after, record.ended, sure=record.sure)
+def _extend_history(histories: dict[str, PathHistory], file: FileDelta, record: CallRecord) -> None:
+    history = histories.get(file.path)
+    if history is None:
+        histories[file.path] = PathHistory(file.before, file.after, record.ended, sure=record.sure)
         return
     # Two calls that overlap see each other's writes: a difference between them proves nothing.
-    apart = record.call.started >= known.ended
-    known.broken = known.broken or (apart and not is_same_file(known.last, file.before))
-    known.sure = known.sure and record.sure
-    if record.ended >= known.ended:
-        known.last, known.ended = file.after, record.ended
+    apart = record.call.started >= history.ended
+    history.broken = history.broken or (apart and not is_same_file(history.last, file.before))
+    history.sure = history.sure and record.sure
+    if record.ended >= history.ended:
+        history.last, history.ended = file.after, record.ended
 
 
-def _make_step(path: str, thread: PathHistory, now: StoredFile | None) -> RewindStep | None:
-    if is_same_file(now, thread.first):
+def _make_step(path: str, history: PathHistory, now: StoredFile | None) -> RewindStep | None:
+    if is_same_file(now, history.first):
         return None
-    reason = ""
-    if thread.first is not None and not thread.first.id:
-        reason = MISSING_REASONS[thread.first.why]
-    elif now is not None and not now.id:
-        # This step could not be undone.
-        reason = MISSING_REASONS[now.why]
-    theirs = thread.broken or not thread.sure or not is_same_file(now, thread.last)
-    return RewindStep(path, now, thread.first, "person" if theirs else "agent", reason)
+    # A file whose current content cannot be stored is not rewound either: that could not be undone.
+    incomplete = next((file for file in (history.first, now) if file is not None and not file.id), None)
+    reason = MISSING_REASONS[incomplete.why] if incomplete is not None else ""
+    is_users = history.broken or not history.sure or not is_same_file(now, history.last)
+    return RewindStep(path, now, history.first, "person" if is_users else "agent", reason)
 
 
 SkippedPaths: TypeAlias = list[tuple[str, str]]
@@ -135,8 +123,8 @@ SkippedPaths: TypeAlias = list[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class RestoreResult:
-    """`changes` are the regular files that were restored, `links` the links; `left` are the paths that could
-    not be, with the reason. `removed` and `made` are folders."""
+    """`changes` are the regular files that were restored, `links` the links; `left` are the other paths, each
+    with the reason. `removed` and `made` are folders."""
 
     changes: tuple[FileChange, ...]
     links: tuple[str, ...]
@@ -153,11 +141,12 @@ def changes_for_steps(
     steps: Iterable[RewindStep], root: str, objects: BlobStore
 ) -> tuple[list[FileChange], SkippedPaths]:
     """The steps between regular files as changes, and the paths that cannot be changed, with the reason.
-    Reads the tree as it is now; blocks."""
+    Reads the current tree; blocks."""
     changes: list[FileChange] = []
     left: SkippedPaths = []
     for step in steps:
-        now, then = _as_regular_file(step.now), _as_regular_file(step.then)
+        now = None if _is_link(step.now) else step.now
+        then = None if _is_link(step.then) else step.then
         if now is None and then is None:
             continue
         try:
@@ -177,11 +166,7 @@ async def restore_files(
     """Take `steps` of `plan`. The regular files are written all or nothing: raises `ChangeRefused` if one of
     them changed meanwhile, and then nothing was touched."""
     root, left = workspace.root, SkippedPaths()
-    links = tuple(
-        one
-        for one in steps
-        if _as_regular_file(one.now) is not one.now or _as_regular_file(one.then) is not one.then
-    )
+    links = tuple(step for step in steps if _is_link(step.now) or _is_link(step.then))
     cleared = await asyncio.to_thread(_clear_links, root, links, left)
     try:
         stuck = {path for path, _ in left}
@@ -193,26 +178,27 @@ async def restore_files(
         if first:
             await workspace.apply(ChangeSet(tuple(first), "rewind"))
     except CockpitError:
-        await asyncio.to_thread(_put_links, root, [(one.path, one.now) for one in cleared], objects, [])
+        await asyncio.to_thread(_put_links, root, [(step.path, step.now) for step in cleared], objects, [])
         raise
     removed = await asyncio.to_thread(_remove_folders, root, plan.remove)
     if second:
         await workspace.apply(ChangeSet(tuple(second), "rewind"))
     made = await asyncio.to_thread(_make_folders, root, plan.make)
     stuck = {path for path, _ in left}
-    wanted = [(one.path, one.then) for one in links if one.path not in stuck]
+    wanted = [(step.path, step.then) for step in links if step.path not in stuck]
     put = await asyncio.to_thread(_put_links, root, wanted, objects, left)
     files = {change.path for change in changes}
-    others = dict.fromkeys([*(one.path for one in cleared), *put])
-    kept = tuple(path for path in others if path not in files)
-    return RestoreResult(tuple(changes), kept, tuple(left), removed, made)
+    restored_links = dict.fromkeys(
+        path for path in (*(step.path for step in cleared), *put) if path not in files
+    )
+    return RestoreResult(tuple(changes), tuple(restored_links), tuple(left), removed, made)
 
 
 def _writable_steps(
     workspace: Workspace, steps: Iterable[RewindStep], left: SkippedPaths
 ) -> list[RewindStep]:
     """The steps on paths that may be written; the others are added to `left` with the reason."""
-    kept: list[RewindStep] = []
+    writable: list[RewindStep] = []
     for step in steps:
         lexical = os.path.normpath(os.path.join(workspace.root, step.path))
         try:
@@ -221,8 +207,8 @@ def _writable_steps(
         except PathRefused as error:
             left.append((step.path, error.message))
             continue
-        kept.append(step)
-    return kept
+        writable.append(step)
+    return writable
 
 
 def _read_current(path: str, now: StoredFile | None, root: str) -> bytes | None:
@@ -234,9 +220,8 @@ def _read_current(path: str, now: StoredFile | None, root: str) -> bytes | None:
     return content
 
 
-def _as_regular_file(kept: StoredFile | None) -> StoredFile | None:
-    """The file if it is a regular one; a link counts as none."""
-    return None if kept is None or stat.S_ISLNK(kept.mode) else kept
+def _is_link(file: StoredFile | None) -> bool:
+    return file is not None and stat.S_ISLNK(file.mode)
 
 
 def _error_text(error: Exception) -> str:
@@ -244,46 +229,34 @@ def _error_text(error: Exception) -> str:
 
 
 def _split_changes(root: str, changes: list[FileChange]) -> tuple[list[FileChange], list[FileChange]]:
-    """One transaction for all, or two (deletions first) if a file replaces a folder or the other way
-    round."""
-    deleted = {change.path for change in changes if change.after is None}
-    written = [change.path for change in changes if change.after is not None]
+    """One transaction for all, or two (deletions first) if a file replaces a folder or a folder a file."""
+    deletions = [change for change in changes if change.after is None]
+    writes = [change for change in changes if change.after is not None]
+    deleted = {change.path for change in deletions}
     blocked = any(
-        os.path.isdir(os.path.join(root, path)) or any(one in deleted for one in _parent_folders(path))
-        for path in written
+        os.path.isdir(os.path.join(root, change.path)) or not deleted.isdisjoint(parent_folders(change.path))
+        for change in writes
     )
-    if not blocked:
-        return changes, []
-    return (
-        [change for change in changes if change.after is None],
-        [change for change in changes if change.after is not None],
-    )
-
-
-def _parent_folders(path: str) -> list[str]:
-    parts = path.split("/")
-    return ["/".join(parts[:at]) for at in range(1, len(parts))]
+    return (deletions, writes) if blocked else (changes, [])
 
 
 def _clear_links(root: str, links: tuple[RewindStep, ...], left: SkippedPaths) -> list[RewindStep]:
-    """Remove the links that are to go, each only if its target is still as recorded."""
-    calls, folders = DiskOperations(), OpenFolders(DiskOperations())
+    """Remove the current links, each only if its target is as recorded."""
     cleared: list[RewindStep] = []
-    try:
+    with contextlib.closing(OpenFolders()) as folders:
         for step in links:
-            if step.now is None or not stat.S_ISLNK(step.now.mode):
+            if step.now is None or not _is_link(step.now):
                 continue
             try:
                 _refuse_protected(step.path)
-                folder, name = folders.spot(os.path.join(root, step.path))
+                path = os.path.join(root, step.path)
+                folder, name = folders.spot(path)
                 if blob_id(os.fsencode(os.readlink(name, dir_fd=folder))) != step.now.id:
                     raise ChangeRefused("it changed after the rewind was planned")
-                calls.unlink(name, folder)
+                folders.unlink(path)
                 cleared.append(step)
             except (OSError, CockpitError) as error:
                 left.append((step.path, _error_text(error)))
-    finally:
-        folders.close()
     return cleared
 
 
@@ -291,24 +264,21 @@ def _put_links(
     root: str, wanted: Iterable[tuple[str, StoredFile | None]], objects: BlobStore, left: SkippedPaths
 ) -> list[str]:
     """Make the links among `wanted`; whatever exists at their paths stays."""
-    folders = OpenFolders(DiskOperations())
     put: list[str] = []
-    try:
-        for path, kept in wanted:
-            if kept is None or not stat.S_ISLNK(kept.mode):
+    with contextlib.closing(OpenFolders()) as folders:
+        for path, file in wanted:
+            if file is None or not _is_link(file):
                 continue
             try:
                 _refuse_protected(path)
-                target = os.fsdecode(objects.get(kept.id))
-                for above in _parent_folders(path):
+                target = os.fsdecode(objects.get(file.id))
+                for above in parent_folders(path):
                     folders.make(os.path.join(root, above))
                 folder, name = folders.spot(os.path.join(root, path))
                 os.symlink(target, name, dir_fd=folder)
                 put.append(path)
             except (OSError, CockpitError) as error:
                 left.append((path, _error_text(error)))
-    finally:
-        folders.close()
     return put
 
 
@@ -320,29 +290,19 @@ def _refuse_protected(path: str) -> None:
 def _remove_folders(root: str, wanted: tuple[str, ...]) -> tuple[str, ...]:
     """Remove the folders that the calls made, if they are empty."""
     removed: list[str] = []
-    folders = OpenFolders(DiskOperations())
-    try:
+    with contextlib.closing(OpenFolders()) as folders:
         for name in reversed(wanted):
-            try:
+            with contextlib.suppress(OSError, CockpitError):
                 folders.unmake(os.path.join(root, name))
                 removed.append(name)
-            except (OSError, CockpitError):
-                continue
-    finally:
-        folders.close()
     return tuple(sorted(removed))
 
 
 def _make_folders(root: str, names: tuple[str, ...]) -> tuple[str, ...]:
     made: list[str] = []
-    folders = OpenFolders(DiskOperations())
-    try:
+    with contextlib.closing(OpenFolders()) as folders:
         for name in names:
-            try:
+            with contextlib.suppress(OSError, CockpitError):
                 if folders.make(os.path.join(root, name)):
                     made.append(name)
-            except (OSError, CockpitError):
-                continue
-    finally:
-        folders.close()
     return tuple(made)

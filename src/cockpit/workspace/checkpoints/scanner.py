@@ -1,9 +1,9 @@
 """Scans a root for changes since the last scan, and keeps an index of its files for the next one.
 
-Follows no symlink and reads only what changed: a folder with the same modification time is not listed again,
+Follows no symlink and reads only changed files: a folder with the same modification time is not listed again,
 a file with the same metadata is not read again (as git's index and untracked cache do). A time within
-`RECENT_NS` of the scan proves nothing, so such files and folders are looked at again. The index on disk saves
-the next session from reading every file, and shows after a crash what the interrupted call changed.
+`RECENT_NS` of the scan proves nothing, so such files and folders are read again. The index on disk saves the
+next session from reading every file, and shows after a crash what the interrupted call changed.
 """
 
 import json
@@ -11,7 +11,7 @@ import os
 import stat
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias, cast
@@ -32,8 +32,7 @@ from cockpit.workspace.files.safe_open import read_file
 
 
 class IndexedFile(NamedTuple):
-    """A file as it was scanned. `mtime` and `ctime` are in ns; `young`: a later write might not show in
-    them."""
+    """A scanned file. `mtime` and `ctime` are in ns; `young`: a later write might not change them."""
 
     mode: int
     size: int
@@ -45,7 +44,7 @@ class IndexedFile(NamedTuple):
     young: bool = False
 
     @property
-    def kept(self) -> StoredFile:
+    def stored(self) -> StoredFile:
         return StoredFile(self.mode, self.size, self.id, self.why)
 
 
@@ -74,35 +73,32 @@ class IndexedFolder:
             yield path + name
             yield from folder.walk_folders(f"{path}{name}/")
 
-    def at(self, parts: list[str]) -> "IndexedFolder":
-        """The folder below, created where it is not known."""
-        here = self
-        for name in parts:
-            here = here.folders.setdefault(name, IndexedFolder())
-        return here
+    def at(self, path: str) -> "IndexedFolder":
+        """The folder at `path` below this one, created if it is not indexed."""
+        folder = self
+        for name in path.split("/") if path else ():
+            folder = folder.folders.setdefault(name, IndexedFolder())
+        return folder
 
     def find(self, path: str) -> IndexedFile | None:
         """The file known at `path`, if any."""
-        *above, name = path.split("/")
-        here = self
-        for one in above:
-            if one not in here.folders:
-                return None
-            here = here.folders[one]
-        return here.files.get(name)
+        above, _, name = path.rpartition("/")
+        folder = self._folder_at(above)
+        return folder.files.get(name) if folder is not None else None
 
     def put(self, path: str, file: IndexedFile | None) -> None:
         """Record the file at `path`, or its absence."""
-        *above, name = path.split("/")
+        above, _, name = path.rpartition("/")
         if file is not None:
             self.at(above).files[name] = file
-            return
-        here = self
-        for one in above:
-            if one not in here.folders:
-                return
-            here = here.folders[one]
-        here.files.pop(name, None)
+        elif (folder := self._folder_at(above)) is not None:
+            folder.files.pop(name, None)
+
+    def _folder_at(self, path: str) -> "IndexedFolder | None":
+        folder: IndexedFolder | None = self
+        for name in path.split("/") if path else ():
+            folder = folder.folders.get(name) if folder is not None else None
+        return folder
 
 
 def is_trackable(mode: int) -> bool:
@@ -156,13 +152,13 @@ class StoredIndex:
         temp = self._path.with_suffix(".new")
         with open(temp, "wb", opener=_open_private) as file:
             file.writelines(_encode_line([name]) for name in tree.walk_folders())
-            file.writelines(_encode_line([name, *one]) for name, one in tree.walk())
+            file.writelines(_encode_line([name, *facts]) for name, facts in tree.walk())
         os.replace(temp, self._path)
         self._added = 0
 
     def add(self, tree: IndexedFolder, changed: Iterable[tuple[str, IndexedFile | None]]) -> None:
         """Append the files that changed."""
-        lines = [_encode_line([name, *one] if one is not None else [name, None]) for name, one in changed]
+        lines = [_encode_line([name, *(facts or (None,))]) for name, facts in changed]
         if self._lock is None or not lines:
             return
         self._added += len(lines)
@@ -186,7 +182,7 @@ class StoredIndex:
 def _read_line(tree: IndexedFolder, line: list[object]) -> None:
     name = str(line[0])
     if len(line) == 1:
-        tree.at(name.split("/"))
+        tree.at(name)
     elif line[1] is None:
         tree.put(name, None)
     else:
@@ -236,130 +232,120 @@ class RootScan:
     stop: list[bool]
     count: int = 0
     total: int = 0
-    found: list[FileDelta] = field(default_factory=list)
+    changed: list[FileDelta] = field(default_factory=list)
     made: list[str] = field(default_factory=list)
     gone: list[str] = field(default_factory=list)
     began: int = field(default_factory=time.time_ns)
 
     def run(self, stored: int) -> TreeDelta:
-        """What changed. `stored` are the bytes stored so far. Raises `TooManyFiles`, `ScanStopped` and
-        OSError."""
+        """The changes; `stored` bytes are stored so far. Raises `TooManyFiles`, `ScanStopped` and OSError."""
         self.total = stored
         above, known = rules_above(self.root, self.root), self.tree.above
-        is_same = [one.rules.runs for one in above] == [one.rules.runs for one in known]
+        is_same = [level.rules.runs for level in above] == [level.rules.runs for level in known]
         self._folder(self.root, "", self.tree, known if is_same else above, False)
-        return TreeDelta(tuple(self.found), tuple(self.made), tuple(self.gone))
+        return TreeDelta(tuple(self.changed), tuple(self.made), tuple(self.gone))
 
     def _folder(self, path: str, name: str, known: IndexedFolder, above: RuleStack, quiet: bool) -> None:
-        """Scan one folder. `quiet`: it was ignored until now, so that files in it may be old."""
+        """Scan the folder `name` at `path`. `quiet`: it was ignored until now, so files in it may be old."""
         if self.stop:
             raise ScanStopped
         facts = os.lstat(path)
         is_same = (known.mtime, known.ino) == (facts.st_mtime_ns, facts.st_ino)
         if is_same and _has_same_rules(path, known, above):
-            for one in self._different(path, known):
-                self._file(os.path.join(path, one), name, one, known, False)
-            for one in tuple(known.folders):
-                self._below(os.path.join(path, one), name, one, known, False)
+            for entry_name in self._changed_files(path, known):
+                self._file(os.path.join(path, entry_name), name, entry_name, known, False)
+            for entry_name in tuple(known.folders):
+                self._below(os.path.join(path, entry_name), name, entry_name, known, False)
             return
         entries, levels = list_folder(path, above, True)
         before = known.levels if known.listed else levels
         known.above, known.levels, known.listed, known.ino = above, levels, True, facts.st_ino
         known.mtime = -1 if _is_recent(facts.st_mtime_ns, self.began) else facts.st_mtime_ns
         known.rules = tuple(
-            _stat_rule_file(path, one) for one in RULE_FILES if os.path.lexists(os.path.join(path, one))
+            _stat_rule_file(path, file) for file in RULE_FILES if os.path.lexists(os.path.join(path, file))
         )
-        self._leave(path, name, known, {entry.name: _is_folder(entry) for entry in entries})
+        self._drop_unlisted(path, name, known, {entry.name: _is_folder(entry) for entry in entries})
         for entry in entries:
-            one = entry.name
             hidden = quiet or (before != levels and is_excluded(entry, before))
             if not _is_folder(entry):
-                self._file(entry.path, name, one, known, hidden)
+                self._file(entry.path, name, entry.name, known, hidden)
                 continue
-            if one not in known.folders:
-                known.folders[one] = IndexedFolder()
-                self.made += [] if hidden else [name + one]
-            self._below(entry.path, name, one, known, hidden)
+            if entry.name not in known.folders:
+                known.folders[entry.name] = IndexedFolder()
+                self.made += [] if hidden else [name + entry.name]
+            self._below(entry.path, name, entry.name, known, hidden)
 
-    def _different(self, path: str, known: IndexedFolder) -> list[str]:
+    def _changed_files(self, path: str, known: IndexedFolder) -> list[str]:
         """The files of a folder whose metadata changed. Most of the time of a scan is spent here."""
-        begin, lstat, found = path + os.sep, os.lstat, list[str]()
-        for one, file in known.files.items():
+        prefix, lstat, changed = path + os.sep, os.lstat, list[str]()
+        for name, file in known.files.items():
             try:
-                is_same = not file.young and _stat_facts(lstat(begin + one)) == file[:5]
+                is_same = not file.young and _stat_facts(lstat(prefix + name)) == file[:5]
             except OSError:
                 is_same = False
             if not is_same:
-                found.append(one)
-        self.count += len(known.files) - len(found)
-        return found
+                changed.append(name)
+        self.count += len(known.files) - len(changed)
+        return changed
 
-    def _leave(self, path: str, name: str, known: IndexedFolder, listed: dict[str, bool]) -> None:
-        """Forget what is no longer listed. What is ignored from now on still exists and counts as no loss."""
-        for gone in [one for one in known.files if listed.get(one) is not False]:
-            is_there = gone not in listed and os.path.lexists(os.path.join(path, gone))
-            self._lost(name + gone, known.files.pop(gone), is_there)
-        for gone in [one for one in known.folders if not listed.get(one)]:
-            is_there = gone not in listed and os.path.lexists(os.path.join(path, gone))
-            self._lost_folder(name + gone, known.folders.pop(gone), is_there)
+    def _drop_unlisted(self, path: str, name: str, known: IndexedFolder, listed: dict[str, bool]) -> None:
+        """Forget entries that are no longer listed. One that exists is now ignored, and not reported."""
+        for entry in [entry for entry in known.files if listed.get(entry) is not False]:
+            exists = entry not in listed and os.path.lexists(os.path.join(path, entry))
+            self._drop_file(name + entry, known.files.pop(entry), exists)
+        for entry in [entry for entry in known.folders if not listed.get(entry)]:
+            exists = entry not in listed and os.path.lexists(os.path.join(path, entry))
+            self._drop_folder(name + entry, known.folders.pop(entry), exists)
 
-    def _below(self, path: str, name: str, one: str, known: IndexedFolder, quiet: bool) -> None:
+    def _below(self, path: str, folder: str, name: str, known: IndexedFolder, quiet: bool) -> None:
         try:
-            self._folder(path, f"{name}{one}/", known.folders[one], known.levels, quiet)
+            self._folder(path, f"{folder}{name}/", known.folders[name], known.levels, quiet)
         except (FileNotFoundError, NotADirectoryError):
-            self._lost_folder(name + one, known.folders.pop(one), False)
+            self._drop_folder(folder + name, known.folders.pop(name), False)
 
-    def _file(self, path: str, folder: str, one: str, known: IndexedFolder, quiet: bool) -> None:
-        if one.startswith(TEMPORARY_PREFIX):
+    def _file(self, path: str, folder: str, name: str, known: IndexedFolder, quiet: bool) -> None:
+        if name.startswith(TEMPORARY_PREFIX):
             return
-        before = known.files.get(one)
+        before = known.files.get(name)
         self.count += 1
         if self.count > self.limits.files:
             raise TooManyFiles
         try:
             facts = os.lstat(path)
         except FileNotFoundError:
+            facts = None
+        if facts is None or not is_trackable(facts.st_mode):
             if before is not None:
-                self._lost(folder + one, known.files.pop(one), False)
+                self._drop_file(folder + name, known.files.pop(name), False)
             return
         if before is not None and not before.young and _stat_facts(facts) == before[:5]:
             return
-        if not is_trackable(facts.st_mode):
-            if before is not None:
-                self._lost(folder + one, known.files.pop(one), False)
-            return
-        held = before.size if before is not None and before.id else 0
-        after = index_file(path, folder + one, facts, self.objects, self._limit(held), self.began)
-        self.total += (after.size if after.id else 0) - held
-        known.files[one] = after
-        is_new = before is None or not is_same_file(before.kept, after.kept)
+        replaced = before.size if before is not None and before.id else 0
+        limits = replace(self.limits, total=self.limits.total - self.total + replaced)
+        after = index_file(path, folder + name, facts, self.objects, limits, self.began)
+        self.total += (after.size if after.id else 0) - replaced
+        known.files[name] = after
+        is_new = before is None or not is_same_file(before.stored, after.stored)
         if is_new and not (quiet and before is None):
-            self.found.append(FileDelta(folder + one, before.kept if before else None, after.kept))
+            self.changed.append(FileDelta(folder + name, before.stored if before else None, after.stored))
 
-    def _limit(self, held: int) -> CheckpointLimits:
-        """The limits for one more file, given what is left of the total."""
-        left = self.limits.total - self.total + held
-        return CheckpointLimits(self.limits.file, left, self.limits.files)
-
-    def _lost(self, path: str, file: IndexedFile, quiet: bool) -> None:
+    def _drop_file(self, path: str, file: IndexedFile, quiet: bool) -> None:
         self.total -= file.size if file.id else 0
         if not quiet:
-            self.found.append(FileDelta(path, file.kept, None))
+            self.changed.append(FileDelta(path, file.stored, None))
 
-    def _lost_folder(self, path: str, folder: IndexedFolder, quiet: bool) -> None:
+    def _drop_folder(self, path: str, folder: IndexedFolder, quiet: bool) -> None:
         if not quiet:
-            self.gone.append(path)
-            self.gone += [f"{path}/{one}" for one in folder.walk_folders()]
+            self.gone += [path, *(f"{path}/{name}" for name in folder.walk_folders())]
         for name, file in folder.walk(f"{path}/"):
-            self._lost(name, file, quiet)
+            self._drop_file(name, file, quiet)
 
 
 def _has_same_rules(path: str, known: IndexedFolder, above: RuleStack) -> bool:
-    """Whether the ignore files that apply here are unchanged."""
     return (
         known.listed
         and known.above == above
-        and all(_stat_rule_file(path, one[0]) == one for one in known.rules)
+        and all(_stat_rule_file(path, rule[0]) == rule for rule in known.rules)
     )
 
 
@@ -393,8 +379,7 @@ def index_file(
 def is_secret_path(path: str) -> bool:
     """Whether the name of a file says that it holds secrets.
 
-    Ten thousand plain names must not cost a second: if no folder on the way is special, the name of the file
-    decides.
+    Fast for ten thousand names: if no folder on the way is special, the name of the file decides.
     """
     folder, _, name = path.rpartition("/")
     if (kind := _folder_kind(folder)) == "plain":
@@ -412,9 +397,8 @@ def _folder_kind(folder: str) -> Literal["plain", "special", "secret"]:
     parts = tuple(folder.split("/"))
     if folder and path_names.secret_reason(parts):
         return "secret"
-    return (
-        "special" if any(part.startswith(".") or part.casefold() == "library" for part in parts) else "plain"
-    )
+    is_special = any(part.startswith(".") or part.casefold() == "library" for part in parts)
+    return "special" if is_special else "plain"
 
 
 def read_content(path: str, mode: int) -> bytes:

@@ -23,9 +23,9 @@ from cockpit.workspace.checkpoints.records import (
     FileDelta,
     StoredFile,
     TreeDelta,
-    exclude_paths,
     is_same_file,
     join_deltas,
+    parent_folders,
 )
 from cockpit.workspace.checkpoints.scanner import (
     CheckpointLimits,
@@ -59,10 +59,10 @@ class LineCounter:
     def _of(self, file: FileDelta) -> tuple[int, int]:
         key = (file.before.id if file.before else "", file.after.id if file.after else "")
         if key not in self._known:
-            self._known[key] = self._counted(file)
+            self._known[key] = self._count(file)
         return self._known[key]
 
-    def _counted(self, file: FileDelta) -> tuple[int, int]:
+    def _count(self, file: FileDelta) -> tuple[int, int]:
         try:
             before, after = self._bytes(file.before), self._bytes(file.after)
         except BlobMissing:
@@ -71,23 +71,21 @@ class LineCounter:
             return 0, 0
         return count_lines(diff_hunks(before, after, context=0))
 
-    def _bytes(self, kept: StoredFile | None) -> bytes:
-        return self.objects.get(kept.id) if kept is not None and kept.id else b""
+    def _bytes(self, file: StoredFile | None) -> bytes:
+        return self.objects.get(file.id) if file is not None and file.id else b""
 
 
 @dataclass(slots=True)
 class PendingCall:
-    """A running call. `before` are the paths it says it will write; None: it may write any path."""
+    """A running call. `mark.before` are the paths that it declared; None: it may write any path."""
 
     mark: CallMark
-    before: BeforeFiles | None
     missing: tuple[str, ...] = ()
     delta: TreeDelta = field(default_factory=TreeDelta)
 
 
 class CheckpointStore:
-    """The checkpoints of `root`, stored in `folder`. `problem` says why only edits get checkpoints, or is
-    empty."""
+    """The checkpoints of `root`, stored in `folder`. `problem` says why only edits have them, or is empty."""
 
     def __init__(self, root: str, folder: Path, limits: CheckpointLimits | None = None) -> None:
         self.root = root
@@ -97,10 +95,10 @@ class CheckpointStore:
         self.problem = ""
         self._folder = folder
         self._limits = limits or CheckpointLimits()
-        self._remembered = StoredIndex(folder)
+        self._index = StoredIndex(folder)
         self._presence = records.StoreLock(folder)
         self._tree: IndexedFolder | None = None
-        self._kept = 0
+        self._stored_bytes = 0
         self._pending: dict[str, PendingCall] = {}
         self._lock = threading.RLock()
         self._stop: list[bool] = []
@@ -109,11 +107,11 @@ class CheckpointStore:
     def warm(self) -> None:
         """Make the first scan, so that the first call need not wait for it."""
         with self._lock, contextlib.suppress(ScanStopped):
-            self._ready()
+            self._load_index()
 
     def begin(self, call: CheckpointCall, paths: tuple[str, ...] | None, jobs: bool = False) -> str:
-        """`call` is about to write `paths` (None: any path). `jobs`: programs of earlier calls still run, so
-        that new changes may be theirs.
+        """Record the state before `call` writes `paths` (None: any path). `jobs`: programs of earlier calls
+        still run, so that new changes may be theirs.
 
         Returns why no checkpoint is possible, or an empty string.
         """
@@ -123,10 +121,10 @@ class CheckpointStore:
                 if paths is not None:
                     self._begin_paths(call, paths)
                     return ""
-                self._ready()
+                self._load_index()
                 if not self.problem:
-                    self._between(call, self._scan(), jobs)
-                    self._pending[call.call] = PendingCall(self.ledger.begin(call), None)
+                    self._record_job_changes(call, self._scan(), jobs)
+                    self._pending[call.call] = PendingCall(self.ledger.begin(call))
             except ScanStopped:
                 return "the session is closing"
             except TooManyFiles:
@@ -136,17 +134,17 @@ class CheckpointStore:
             return self.problem
 
     def finish(self, call: str) -> CallRecord | None:
-        """`call` has ended: record what it changed. None if it changed nothing. Raises `CockpitError`."""
+        """Record what `call` changed; None if it changed nothing. Raises `CockpitError`."""
         with self._lock:
             pending = self._pending.get(call)
             if pending is None:
                 return None
             try:
-                if pending.before is None:
+                if pending.mark.before is None:
                     self._scan()
                     delta = pending.delta
                 else:
-                    delta = self._written(pending)
+                    delta = self._declared_changes(pending)
                 if not delta:
                     return None
                 record = CallRecord("call", pending.mark.call, time.time(), delta)
@@ -162,7 +160,7 @@ class CheckpointStore:
                 pending.mark.end()
 
     def rewound(self, record: CallRecord) -> None:
-        """Record a rewind, which can itself be undone, and take what it wrote as known."""
+        """Record a rewind, which can itself be undone, and index what it wrote."""
         with self._lock:
             self._prepare()
             self.ledger.add(record)
@@ -177,20 +175,20 @@ class CheckpointStore:
                 return ()
             self._prepare()
             if self.ledger.is_crashed():
-                self._ready()
+                self._load_index()
             return self.ledger.of(session)
 
     def now(self, path: str) -> StoredFile | None:
         """The file at `path` as it is now; its content is not stored."""
         file = _index_path(self.root, path, None, self._limits)
-        return file.kept if file is not None else None
+        return file.stored if file is not None else None
 
     def left_out(self) -> tuple[tuple[str, StoredFile], ...]:
         """The files whose content is not stored, with the reason."""
         with self._lock:
             if self._tree is None:
                 return ()
-            return tuple((name, one.kept) for name, one in sorted(self._tree.walk()) if not one.id)
+            return tuple((name, file.stored) for name, file in sorted(self._tree.walk()) if not file.id)
 
     def tidy(self) -> int:
         """Prune old and excess checkpoints, at most once a day and only if no other process uses the store.
@@ -201,7 +199,7 @@ class CheckpointStore:
             if not self._prepared or self._pending:
                 return 0
             tree = self._tree
-            named = {file.id for _, file in tree.walk()} if tree is not None else self._remembered.ids()
+            named = {file.id for _, file in tree.walk()} if tree is not None else self._index.ids()
             return records.prune_store(self._folder, self.ledger, self.objects, self._presence, named)
 
     def close(self) -> None:
@@ -209,13 +207,13 @@ class CheckpointStore:
         self._stop.append(True)
         with self._lock:
             if self._tree is not None:
-                # Where it cannot be written, the next session reads the files anew.
+                # If it cannot be written, the next session reads all files again.
                 with contextlib.suppress(OSError):
-                    self._remembered.write(self._tree)
+                    self._index.write(self._tree)
             for pending in self._pending.values():
                 pending.mark.end()
             self._pending.clear()
-            self._remembered.close()
+            self._index.close()
             self._presence.close()
             self.objects.close()
 
@@ -226,127 +224,111 @@ class CheckpointStore:
             self._presence.take()
             self._prepared = True
 
-    def _ready(self) -> None:
+    def _load_index(self) -> None:
         """Make the first scan, and record what a crash interrupted."""
         self._prepare()
         if self._tree is not None or self.problem:
             return
-        mine = self._remembered.take()
-        known = self._remembered.load() if mine else None
+        mine = self._index.take()
+        known = self._index.load() if mine else None
         self._tree = known or IndexedFolder()
-        self._kept = sum(file.size for _, file in self._tree.walk() if file.id)
+        self._stored_bytes = sum(file.size for _, file in self._tree.walk() if file.id)
         try:
-            look = self._look_over()
-        except (ScanStopped, TooManyFiles, OSError) as error:
+            changed = self._scan_root()
+        except TooManyFiles:
             self._tree = None
-            if isinstance(error, TooManyFiles):
-                self.problem = _too_many_message(self._limits)
-                return
+            self.problem = _too_many_message(self._limits)
+            return
+        except (ScanStopped, OSError):
+            self._tree = None
             raise
         for mark in self.ledger.unfinished():
-            self._recover(mark, look if known is not None else TreeDelta())
-        self._remembered.write(self._tree)
+            self._recover(mark, changed if known is not None else TreeDelta())
+        self._index.write(self._tree)
 
-    def _recover(self, mark: CallMark, look: TreeDelta) -> None:
-        """Record what an interrupted call changed, as far as can be told: others may have written too."""
-        delta = look if mark.before is None else self._written(PendingCall(mark, mark.before))
+    def _recover(self, mark: CallMark, changed: TreeDelta) -> None:
+        """Record what an interrupted call changed; others may have written at the same time."""
+        delta = changed if mark.before is None else self._declared_changes(PendingCall(mark))
         if delta:
             self.ledger.add(CallRecord("call", mark.call, time.time(), delta, sure=mark.before is not None))
         mark.end()
 
-    def _between(self, call: CheckpointCall, delta: TreeDelta, jobs: bool) -> None:
-        """Changes before a call are the user's, unless a background job may have made them: then nobody can
-        tell."""
-        if delta and jobs and not any(one.before is None for one in self._pending.values()):
+    def _record_job_changes(self, call: CheckpointCall, delta: TreeDelta, jobs: bool) -> None:
+        """Changes before a call are the user's, unless a background job may have made them."""
+        if delta and jobs and not any(pending.mark.before is None for pending in self._pending.values()):
             job = replace(call, call=f"{call.call}-jobs", title="background jobs")
             self.ledger.add(CallRecord("call", job, call.started, delta, sure=False))
 
     def _scan(self) -> TreeDelta:
         """Scan; what changed belongs to every running call that may have written it."""
-        assert self._tree is not None
-        delta = self._look_over()
-        own = {path for one in self._pending.values() if one.before is not None for path in one.before}
-        delta = exclude_paths(delta, frozenset(own))
+        delta = self._scan_root()
+        # Files that a running call has declared are reported by that call.
+        declared = {path for pending in self._pending.values() for path in pending.mark.before or ()}
+        delta = replace(delta, files=tuple(file for file in delta.files if file.path not in declared))
         for pending in self._pending.values():
-            if pending.before is None:
+            if pending.mark.before is None:
                 pending.delta = join_deltas(pending.delta, delta)
-        self._remember(tuple(file.path for file in delta.files))
+        if self._tree is not None:
+            find = self._tree.find
+            self._index.add(self._tree, [(file.path, find(file.path)) for file in delta.files])
         return delta
 
-    def _look_over(self) -> TreeDelta:
+    def _scan_root(self) -> TreeDelta:
         assert self._tree is not None
-        look = RootScan(self.root, self._tree, self.objects, self._limits, self._stop)
+        scan = RootScan(self.root, self._tree, self.objects, self._limits, self._stop)
         try:
-            return look.run(self._kept)
+            return scan.run(self._stored_bytes)
         finally:
-            self._kept = look.total
+            self._stored_bytes = scan.total
             self.objects.settle()
 
     def _begin_paths(self, call: CheckpointCall, paths: tuple[str, ...]) -> None:
         before: BeforeFiles = {}
         for path in paths:
             file = _index_path(self.root, path, self.objects, self._limits)
-            before[path] = file.kept if file is not None else None
+            before[path] = file.stored if file is not None else None
         self.objects.settle()
         missing = {
             above
             for path in paths
-            for above in _parent_folders(path)
-            if not os.path.isdir(_absolute_path(self.root, above))
+            for above in (() if os.path.isabs(path) else parent_folders(path))
+            if not os.path.isdir(os.path.join(self.root, above))
         }
         mark = self.ledger.begin(call, before)
-        self._pending[call.call] = PendingCall(mark, before, tuple(sorted(missing)))
+        self._pending[call.call] = PendingCall(mark, tuple(sorted(missing)))
 
-    def _written(self, pending: PendingCall) -> TreeDelta:
-        assert pending.before is not None
+    def _declared_changes(self, pending: PendingCall) -> TreeDelta:
+        assert pending.mark.before is not None
         files: list[FileDelta] = []
-        for path, before in pending.before.items():
+        for path, before in pending.mark.before.items():
             after = self._observe(path)
             if not is_same_file(before, after):
                 files.append(FileDelta(path, before, after))
         self.objects.settle()
-        made = tuple(one for one in pending.missing if os.path.isdir(_absolute_path(self.root, one)))
+        made = tuple(path for path in pending.missing if os.path.isdir(os.path.join(self.root, path)))
         return TreeDelta(tuple(files), made)
 
     def _observe(self, path: str) -> StoredFile | None:
-        """Take the file at `path` as known, so that the next scan finds nothing new in it."""
+        """Index the file at `path`, so that the next scan does not report it."""
         file = _index_path(self.root, path, self.objects, self._limits)
         if self._tree is not None and not os.path.isabs(path):
             self._tree.put(path, file)
-            self._remember((path,))
-        return file.kept if file is not None else None
-
-    def _remember(self, paths: tuple[str, ...]) -> None:
-        if self._tree is not None:
-            self._remembered.add(self._tree, ((path, self._tree.find(path)) for path in paths))
+            self._index.add(self._tree, [(path, file)])
+        return file.stored if file is not None else None
 
 
 def _index_path(
     root: str, path: str, objects: BlobStore | None, limits: CheckpointLimits
 ) -> IndexedFile | None:
     """The file at `path` as it is now; its content is stored in `objects`, if given."""
-    real = _absolute_path(root, path)
+    real = os.path.join(root, path)
     try:
         facts = os.lstat(real)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    return (
-        index_file(real, path, facts, objects, limits, time.time_ns())
-        if is_trackable(facts.st_mode)
-        else None
-    )
-
-
-def _absolute_path(root: str, path: str) -> str:
-    return os.path.join(root, path.replace("/", os.sep))
-
-
-def _parent_folders(path: str) -> list[str]:
-    """The folders between the root and a file in it."""
-    if os.path.isabs(path):
-        return []
-    parts = path.split("/")[:-1]
-    return ["/".join(parts[: at + 1]) for at in range(len(parts))]
+    if not is_trackable(facts.st_mode):
+        return None
+    return index_file(real, path, facts, objects, limits, time.time_ns())
 
 
 def _too_many_message(limits: CheckpointLimits) -> str:

@@ -1,7 +1,7 @@
-"""Plans changes: what a sequence of edits would do to a tree, as a change set with hunks. Writes nothing.
+"""Plans changes: the effect of a sequence of edits on a tree, as a change set with hunks. Writes nothing.
 
-Also the hunks between two texts, and a text rebuilt from some of them. Lines end at \\n and nowhere else, so
-that CR, form feeds and U+2028 are preserved.
+Also computes the hunks between two texts, and rebuilds a text from some of them. Only \\n ends a line, so
+CR, form feeds and U+2028 are preserved.
 """
 
 import hashlib
@@ -50,12 +50,12 @@ def _changed_ranges(old: list[bytes], new: list[bytes]) -> list[ChangedRange]:
     limit = min(len(old), len(new)) - start
     while end < limit and old[-1 - end] == new[-1 - end]:
         end += 1
-    left, right = old[start : len(old) - end], new[start : len(new) - end]
-    if not left and not right:
+    old_middle, new_middle = old[start : len(old) - end], new[start : len(new) - end]
+    if not old_middle and not new_middle:
         return []
-    if not left or not right or len(left) * len(right) > MAX_LINE_PAIRS:
-        return [(start, start + len(left), start, start + len(right))]
-    matcher = SequenceMatcher(None, left, right, autojunk=len(left) > 2000)
+    if not old_middle or not new_middle or len(old_middle) * len(new_middle) > MAX_LINE_PAIRS:
+        return [(start, start + len(old_middle), start, start + len(new_middle))]
+    matcher = SequenceMatcher(None, old_middle, new_middle, autojunk=len(old_middle) > 2000)
     return [
         (start + a, start + b, start + c, start + d)
         for tag, a, b, c, d in matcher.get_opcodes()
@@ -110,8 +110,8 @@ def apply_hunks(
     accepted: Collection[str],
     written: Mapping[str, bytes] | None = None,
 ) -> bytes:
-    """`before` with only the hunks whose ids are in `accepted`; those in `written` with these bytes in place
-    of their new lines. All hunks give exactly `after`, none exactly `before`."""
+    """`before` with only the hunks whose ids are in `accepted`. The bytes in `written` replace the new lines
+    of a hunk. All hunks give exactly `after`, no hunks exactly `before`."""
     old, new = split_lines(before), split_lines(after)
     instead = written or {}
     out: list[bytes] = []
@@ -146,7 +146,7 @@ NEW_MODE = 0o644
 
 @dataclass(frozen=True, slots=True)
 class FileSnapshot:
-    """A file as it is: its content (None: no file) and its permission bits."""
+    """The current content of a file (None: no file) and its permission bits."""
 
     content: bytes | None
     mode: int = NEW_MODE
@@ -218,10 +218,10 @@ class VirtualTree:
 
     def _move(self, edit: MoveFile) -> None:
         source, node = self._at(edit.path)
-        target, there = self._at(edit.to)
+        target, existing = self._at(edit.to)
         if node.content is None:
             raise ChangeRefused(f"{edit.path} does not exist, so it cannot be moved")
-        if there.content is not None and not edit.replace and source != target:
+        if existing.content is not None and not edit.replace and source != target:
             raise ChangeRefused(f"{edit.to} exists already; delete it first, or choose another path")
         self._refuse_file_as_folder(edit.to, target)
         content = node.content if edit.content is None else edit.content
@@ -232,9 +232,11 @@ class VirtualTree:
     def _at(self, path: str) -> tuple[str, VirtualFile]:
         real = self._tree.find(path)
         if real not in self._now:
-            seen = self._tree.look(real)
-            self._before[real] = seen
-            self._now[real] = VirtualFile(seen.content, seen.mode, real if seen.content is not None else "")
+            snapshot = self._tree.look(real)
+            self._before[real] = snapshot
+            self._now[real] = VirtualFile(
+                snapshot.content, snapshot.mode, real if snapshot.content is not None else ""
+            )
         return real, self._now[real]
 
     def _check_seen(self, path: str, before: str | None, node: VirtualFile) -> None:
@@ -253,15 +255,16 @@ class VirtualTree:
                 raise ChangeRefused(f"{path} cannot be a file: {self._tree.name(other)} is in it")
 
     def finished(self, agent: str, call: str) -> ChangeSet:
-        """What is different, by path. What ended as it began is left out."""
+        """The changes by path, without files that ended as they began."""
         moved = {node.origin for real, node in self._now.items() if self._is_move(real, node)}
         files: list[FileChange] = []
         for real, node in sorted(self._now.items()):
             before = self._before[real]
+            is_same = before.content == node.content and (node.content is None or before.mode == node.mode)
             if self._is_move(real, node):
                 origin = self._before[node.origin]
                 change = self._change(real, origin, node, self._tree.name(node.origin))
-            elif real in moved or (before.content == node.content and _has_same_mode(before, node)):
+            elif real in moved or is_same:
                 continue
             else:
                 change = self._change(real, before, node)
@@ -278,17 +281,13 @@ class VirtualTree:
         return make_file_change(self._tree.name(real), before.content, node.content, node.mode, moved_from)
 
 
-def _has_same_mode(before: FileSnapshot, node: VirtualFile) -> bool:
-    return node.content is None or before.mode == node.mode
-
-
 def make_file_change(
     path: str, before: bytes | None, after: bytes | None, mode: int, moved_from: str = ""
 ) -> FileChange:
     """The change of one file with its hunks. Binary content has none."""
     binary = is_binary(before or b"") or is_binary(after or b"")
-    made = () if binary else diff_hunks(before or b"", after or b"", path)
-    return FileChange(path, before, after, digest(before), made, mode, moved_from, binary)
+    hunks = () if binary else diff_hunks(before or b"", after or b"", path)
+    return FileChange(path, before, after, digest(before), hunks, mode, moved_from, binary)
 
 
 def plan_changes(edits: tuple[Edit, ...], tree: SourceTree, agent: str = "main", call: str = "") -> ChangeSet:
@@ -300,24 +299,18 @@ def plan_changes(edits: tuple[Edit, ...], tree: SourceTree, agent: str = "main",
 
 
 def undo_changes(changes: ChangeSet, modes: dict[str, int]) -> ChangeSet:
-    """The change set that takes `changes` back; `modes` are the bits each path had."""
+    """The change set that reverts `changes`; `modes` are the permission bits that each path had."""
     files: list[FileChange] = []
     for change in changes.files:
-        mode = modes.get(change.moved_from or change.path, change.mode)
-        if change.moved_from:
-            files.append(make_file_change(change.moved_from, change.after, change.before, mode, change.path))
-        else:
-            files.append(make_file_change(change.path, change.after, change.before, mode))
+        path, moved_from = change.moved_from or change.path, change.path if change.moved_from else ""
+        mode = modes.get(path, change.mode)
+        files.append(make_file_change(path, change.after, change.before, mode, moved_from))
     return replace(changes, files=tuple(files))
 
 
 def make_diff(change: FileChange) -> Diff:
-    """The change as a block that every frontend draws."""
-    added, removed = count_lines(change.hunks)
-    return Diff(change.path, change.hunks, added, removed, change.moved_from, _change_note(change))
-
-
-def _change_note(change: FileChange) -> str:
+    """The change as a block that every frontend can draw."""
+    note = {"created": "new file", "deleted": "deleted"}.get(change.change, "")
     if change.binary:
-        return f"binary, {len(change.before or b''):,} to {len(change.after or b''):,} bytes"
-    return {"created": "new file", "deleted": "deleted", "moved": "", "modified": ""}[change.change]
+        note = f"binary, {len(change.before or b''):,} to {len(change.after or b''):,} bytes"
+    return Diff(change.path, change.hunks, *count_lines(change.hunks), change.moved_from, note)

@@ -2,9 +2,10 @@
 
 Each operation is one method of `DiskOperations`, which calls `before` with its name first: tests fail or stop
 there. `COCKPIT_FAULT=disk.NAME:N` kills this process before the N-th (from 1) operation NAME, `disk.any:N`
-before the N-th of any kind. The functions below are the steps that a transaction and its recovery share.
+before the N-th of any kind. `OpenFolders` offers the operations by path.
 """
 
+import contextlib
 import ctypes
 import errno
 import os
@@ -40,8 +41,8 @@ def _load_swap_function() -> SwapFunction | None:
 
 
 def exchange_names(name: str, other: str, folder: int) -> bool:
-    """Swap two names of one folder in one step, so that a file saved a moment ago is not lost. False where
-    the platform or the file system cannot. Raises OSError."""
+    """Swap two names of one folder in one step, so that a file saved a moment ago is not lost. False if the
+    platform or the file system does not support it. Raises OSError."""
     function = _load_swap_function()
     if function is None:
         return False
@@ -58,14 +59,9 @@ _operation_count = 0
 
 
 def _stop_at_fault_point(name: str) -> None:
-    """Let every operation through except the one that a test has named."""
-    if _wanted.startswith("disk."):
-        _count_operation(name)
-
-
-def _count_operation(name: str) -> None:
+    """Kill this process before the operation that a test has named."""
     global _operation_count
-    if _wanted not in ("disk.any", f"disk.{name}"):
+    if not _wanted or _wanted not in ("disk.any", f"disk.{name}"):
         return
     _operation_count += 1
     if _operation_count == int(_number):
@@ -74,8 +70,8 @@ def _count_operation(name: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class DiskOperations:
-    """`relative` opens folders without following links and works relative to them; without it (Windows) paths
-    are used as they are. A `folder` argument is an open folder or None."""
+    """With `relative`, folders are opened without following links and names are relative to them; without it
+    (Windows) paths are used as they are. A `folder` argument is an open folder or None."""
 
     before: Callable[[str], None] = _stop_at_fault_point
     relative: bool = safe_open.HAS_DIR_FD
@@ -165,11 +161,9 @@ def stale_file_error(path: str) -> ChangeRefused:
     return ChangeRefused(f"{path} has changed since the edit was planned; nothing was written, read it again")
 
 
-def read_regular_file(
+def _read_regular_file(
     name: str, folder: int | None, calls: DiskOperations, path: str
 ) -> tuple[bytes | None, os.stat_result | None]:
-    """Content and metadata of a regular file, (None, None) if there is none. Raises `ChangeRefused` for
-    anything else."""
     try:
         file = calls.open(name, FILE_FLAGS, folder)
     except FileNotFoundError:
@@ -191,41 +185,15 @@ def read_regular_file(
         calls.close(file)
 
 
-def create_file(
-    name: str,
-    folder: int | None,
-    calls: DiskOperations,
-    content: bytes,
-    mode: int,
-    owner: os.stat_result | None,
-) -> None:
-    """Create a file and sync it. Raises FileExistsError; after a failure the file is removed again."""
-    file = calls.open(name, CREATE_FLAGS, folder)
-    try:
-        calls.write(file, content)
-        if owner is not None:
-            _copy_owner(file, owner, calls)
-        calls.chmod(file, name, mode)
-        calls.fsync(file)
-    except OSError:
-        retry_once(partial(calls.unlink, name, folder))
-        raise
-    finally:
-        calls.close(file)
-
-
 def _copy_owner(file: int, owner: os.stat_result, calls: DiskOperations) -> None:
     """When root edits a file of another user, the owner stays."""
-    ours = os.fstat(file)
-    if (ours.st_uid, ours.st_gid) == (owner.st_uid, owner.st_gid):
-        return
-    try:
-        calls.chown(file, owner.st_uid, owner.st_gid)
-    except PermissionError:
-        return
+    facts = os.fstat(file)
+    if (facts.st_uid, facts.st_gid) != (owner.st_uid, owner.st_gid):
+        with contextlib.suppress(PermissionError):
+            calls.chown(file, owner.st_uid, owner.st_gid)
 
 
-def sync_folder(folder: int | None, calls: DiskOperations) -> None:
+def _sync_folder(folder: int | None, calls: DiskOperations) -> None:
     """Make renames in an open folder survive a power cut, where the platform can."""
     if folder is None:
         return
@@ -240,8 +208,8 @@ def sync_folder(folder: int | None, calls: DiskOperations) -> None:
 
 
 def retry_once(act: Callable[[], None]) -> bool:
-    """Run a step of a rollback, twice if need be; False if it failed. What is left is in the journal, and the
-    next start tries again."""
+    """Run a step of a rollback, twice if it fails; False if both failed. What is left is in the journal, and
+    the next start tries again."""
     for _ in range(2):
         try:
             act()
@@ -254,22 +222,62 @@ def retry_once(act: Callable[[], None]) -> bool:
 
 
 class OpenFolders:
-    """Folders kept open by path during a transaction, so that each is opened once."""
+    """The operations of a transaction by real path. Each folder is opened once, without following links, and
+    kept open; every method raises `PathRefused` if a link is on the way. Two paths are in the same folder."""
 
-    def __init__(self, calls: DiskOperations) -> None:
-        self._calls = calls
+    def __init__(self, calls: DiskOperations | None = None) -> None:
+        self._calls = calls or DiskOperations()
         self._open: dict[str, int | None] = {}
-
-    def at(self, path: str) -> int | None:
-        """Raises `PathRefused` if a link is on the way."""
-        if path not in self._open:
-            self._open[path] = self._calls.folder(path)
-        return self._open[path]
 
     def spot(self, path: str) -> tuple[int | None, str]:
         """The open folder of `path`, and the name of the file relative to it."""
-        folder = self.at(os.path.dirname(path))
+        above = os.path.dirname(path)
+        if above not in self._open:
+            self._open[above] = self._calls.folder(above)
+        folder = self._open[above]
         return folder, path if folder is None else os.path.basename(path)
+
+    def read(self, path: str) -> tuple[bytes | None, os.stat_result | None]:
+        """Content and metadata of a regular file, (None, None) for none. Raises `ChangeRefused` otherwise."""
+        folder, name = self.spot(path)
+        return _read_regular_file(name, folder, self._calls, path)
+
+    def create(self, path: str, content: bytes, mode: int, owner: os.stat_result | None) -> None:
+        """Create a file and sync it. Raises FileExistsError; after a failure the file is removed again."""
+        folder, name = self.spot(path)
+        calls = self._calls
+        file = calls.open(name, CREATE_FLAGS, folder)
+        try:
+            calls.write(file, content)
+            if owner is not None:
+                _copy_owner(file, owner, calls)
+            calls.chmod(file, name, mode)
+            calls.fsync(file)
+        except OSError:
+            retry_once(partial(calls.unlink, name, folder))
+            raise
+        finally:
+            calls.close(file)
+
+    def lstat(self, path: str) -> os.stat_result:
+        folder, name = self.spot(path)
+        return self._calls.lstat(name, folder)
+
+    def rename(self, path: str, to: str) -> None:
+        folder, name = self.spot(path)
+        self._calls.rename(name, self.spot(to)[1], folder)
+
+    def exchange(self, path: str, other: str) -> bool:
+        folder, name = self.spot(path)
+        return self._calls.exchange(name, self.spot(other)[1], folder)
+
+    def link(self, path: str, to: str) -> None:
+        folder, name = self.spot(path)
+        self._calls.link(name, self.spot(to)[1], folder)
+
+    def unlink(self, path: str) -> None:
+        folder, name = self.spot(path)
+        self._calls.unlink(name, folder)
 
     def make(self, path: str) -> bool:
         """Make one folder; False if it exists already."""
@@ -286,7 +294,7 @@ class OpenFolders:
 
     def sync(self) -> None:
         for folder in self._open.values():
-            sync_folder(folder, self._calls)
+            _sync_folder(folder, self._calls)
 
     def close(self) -> None:
         for folder in self._open.values():

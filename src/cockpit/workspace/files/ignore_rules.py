@@ -28,8 +28,8 @@ NAMED_GROUP = re.compile(r"\(\?P<\w+>")
 class IgnoreRules:
     """The rules of one folder: runs of patterns with the same sign. The last match decides.
 
-    `names` match a file name alone, `paths` the path below the folder. Results for names are remembered: a
-    tree of thirty thousand files has few different endings and many equal names.
+    A run has the patterns for a file name alone and those for the path below the folder. Results for names
+    are cached: a tree of thirty thousand files has many equal names.
     """
 
     runs: tuple[tuple[bool, re.Pattern[str] | None, re.Pattern[str] | None], ...]
@@ -92,7 +92,7 @@ RuleStack = tuple[FolderRules, ...]
 
 
 def list_folder(folder: str, above: RuleStack, hidden: bool) -> tuple[list[os.DirEntry[str]], RuleStack]:
-    """The entries of `folder` by name without what is ignored, and the rules in force in it."""
+    """The entries of `folder` that are not ignored, by name, and the rules that apply in it."""
     try:
         with os.scandir(folder) as listing:
             entries = sorted(listing, key=lambda entry: entry.name)
@@ -133,14 +133,14 @@ def is_ignored(root: str, path: str, is_folder: bool = False) -> bool:
     """Whether a rule excludes `path` (relative to the root) or a folder between it and the root."""
     real = os.path.normpath(os.path.join(root, path))
     steps = os.path.relpath(real, root).replace(os.sep, "/").split("/")
-    here, levels = root, rules_above(root, root)
+    folder, levels = root, rules_above(root, root)
     for at, name in enumerate(steps):
-        levels += _load_folder_rules(here, RULE_FILES)
-        here = os.path.join(here, name)
+        levels += _load_folder_rules(folder, RULE_FILES)
+        folder = os.path.join(folder, name)
         sign = "/" if is_folder or at < len(steps) - 1 else ""
         if name in VCS_FOLDERS or (sign and name in CACHE_FOLDERS):
             return True
-        if _is_matched(name + sign, here.replace(os.sep, "/") + sign, levels):
+        if _is_matched(name + sign, folder.replace(os.sep, "/") + sign, levels):
             return True
     return False
 
@@ -148,7 +148,7 @@ def is_ignored(root: str, path: str, is_folder: bool = False) -> bool:
 def rules_above(root: str, folder: str) -> RuleStack:
     """The rules that reach into `folder` from above, from the top of the repository down.
 
-    None if they ignore `folder` itself: a user who names it wants to see what is in it.
+    Empty if they ignore `folder` itself: a user who names it wants to see its content.
     """
     top = _repository_top(root) or root
     if folder != root and not folder.startswith(root.rstrip(os.sep) + os.sep):
@@ -156,11 +156,11 @@ def rules_above(root: str, folder: str) -> RuleStack:
     levels = _load_folder_rules(top, (os.path.join(".git", "info", "exclude"),))
     if folder == top:
         return levels
-    here = top
+    current = top
     for part in os.path.relpath(folder, top).split(os.sep):
-        levels += _load_folder_rules(here, RULE_FILES)
-        here = os.path.join(here, part)
-        if _is_matched(part + "/", here.replace(os.sep, "/") + "/", levels):
+        levels += _load_folder_rules(current, RULE_FILES)
+        current = os.path.join(current, part)
+        if _is_matched(part + "/", current.replace(os.sep, "/") + "/", levels):
             return ()
     return levels
 
@@ -180,11 +180,11 @@ def _read_text(path: str) -> str:
 
 def _repository_top(root: str) -> str:
     """The nearest folder from `root` upwards that has a `.git`, or ""."""
-    here = root
+    folder = root
     while True:
-        if os.path.lexists(os.path.join(here, ".git")):
-            return here
-        above = os.path.dirname(here)
-        if above == here:
+        if os.path.lexists(os.path.join(folder, ".git")):
+            return folder
+        above = os.path.dirname(folder)
+        if above == folder:
             return ""
-        here = above
+        folder = above

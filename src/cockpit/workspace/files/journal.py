@@ -17,7 +17,7 @@ from typing import Literal
 
 from cockpit.plugin.context import ChangeRefused, PathRefused
 from cockpit.workspace.files.changes import digest
-from cockpit.workspace.files.disk_operations import DiskOperations, OpenFolders, read_regular_file, retry_once
+from cockpit.workspace.files.disk_operations import DiskOperations, OpenFolders, retry_once
 
 JOURNAL_SUFFIX = ".journal"
 COMMIT_LINE = b"commit\n"
@@ -27,8 +27,7 @@ LOCK_POLL = 0.005
 
 @dataclass(frozen=True, slots=True)
 class JournalEntry:
-    """One file: hashes before and after ("" for none), and the temporary names beside it. All paths are
-    real."""
+    """One file: hashes before and after ("" for none), and temporary paths beside it. All paths are real."""
 
     path: str
     before: str
@@ -48,7 +47,7 @@ class JournalRecord:
 
 @dataclass(slots=True)
 class Journal:
-    """An open journal file, locked so that nobody recovers a transaction that is still running."""
+    """An open journal file, locked so that no process recovers a running transaction."""
 
     path: str
     file: int
@@ -104,10 +103,8 @@ def exclusive_writer(journals: str) -> Iterator[None]:
                 break
             except BlockingIOError as error:
                 if time.monotonic() > until:
-                    raise ChangeRefused(
-                        f"another cockpit has been writing for {LOCK_TIMEOUT:g} s; nothing was written",
-                        "try again, or end the other process",
-                    ) from error
+                    reason = f"another cockpit has been writing for {LOCK_TIMEOUT:g} s; nothing was written"
+                    raise ChangeRefused(reason, "try again, or end the other process") from error
                 time.sleep(LOCK_POLL)
         yield
     finally:
@@ -128,7 +125,7 @@ def try_lock(file: int) -> bool:
 
 
 def unfinished_journals(folder: str) -> Iterator[tuple[Journal, JournalRecord | None]]:
-    """The journals of processes that are gone; each is closed before the next one.
+    """The journals of processes that ended; each is closed before the next is opened.
 
     The record is None for a journal that was cut off while it was written, before anything else was done.
     """
@@ -161,7 +158,7 @@ FileState = Literal["before", "after", "other"]
 
 @dataclass(frozen=True, slots=True)
 class RecoveredTransaction:
-    """A transaction that recovery brought to an end. `conflicts` are files left as the user changed them."""
+    """A transaction that recovery finished or undid. `conflicts` are files left as the user changed them."""
 
     outcome: Literal["finished", "undone"]
     paths: tuple[str, ...]
@@ -170,8 +167,8 @@ class RecoveredTransaction:
     def __str__(self) -> str:
         """One line for the user who opens the session."""
         text = f"a write that a crash interrupted was {self.outcome}: {', '.join(self.paths)}"
-        left = ", ".join(self.conflicts)
-        return f"{text}; changed since the crash and left as they are: {left}" if left else text
+        conflicts = ", ".join(self.conflicts)
+        return f"{text}; changed since the crash and left as they are: {conflicts}" if conflicts else text
 
 
 def recover_transactions(
@@ -179,116 +176,91 @@ def recover_transactions(
 ) -> tuple[RecoveredTransaction, ...]:
     """Finish or undo every unfinished transaction. Those of living processes are left alone."""
     calls = calls or DiskOperations()
-    done: list[RecoveredTransaction] = []
+    recovered: list[RecoveredTransaction] = []
     for journal, record in unfinished_journals(journals):
         clean = True
         if record is not None:
-            folders = OpenFolders(calls)
-            try:
-                recovered, clean = _recover_transaction(record, folders, calls)
-            finally:
-                folders.close()
-            done.append(recovered)
+            with contextlib.closing(OpenFolders(calls)) as folders:
+                result, clean = _recover_transaction(record, folders)
+            recovered.append(result)
         if clean:
             retry_once(partial(journal.end, calls))
-    return tuple(done)
+    return tuple(recovered)
 
 
-def _recover_transaction(
-    record: JournalRecord, folders: OpenFolders, calls: DiskOperations
-) -> tuple[RecoveredTransaction, bool]:
+def _recover_transaction(record: JournalRecord, folders: OpenFolders) -> tuple[RecoveredTransaction, bool]:
+    """The result, and whether nothing is left to do."""
+    paths = tuple(entry.path for entry in record.entries)
     edited = [
-        entry
-        for entry in record.entries
-        if record.committed and _was_edited_during_swap(entry, folders, calls)
+        entry for entry in record.entries if record.committed and _was_edited_during_swap(entry, folders)
     ]
-    restored = [retry_once(partial(_restore_user_file, entry, folders, calls)) for entry in edited]
+    restored = [retry_once(partial(folders.rename, entry.temp, entry.path)) for entry in edited]
     if not all(restored):
-        return RecoveredTransaction("undone", tuple(entry.path for entry in record.entries)), False
-    states = {entry.path: _file_state(entry, folders, calls) for entry in record.entries}
+        return RecoveredTransaction("undone", paths), False
+    states = {entry.path: _file_state(entry, folders) for entry in record.entries}
     conflicts = tuple(path for path, state in states.items() if state == "other")
-    ready = all(_can_roll_forward(entry, states[entry.path], folders, calls) for entry in record.entries)
+    # Going forward needs the complete new content of each file that is not in place yet.
+    waiting = [entry for entry in record.entries if entry.after and states[entry.path] != "after"]
+    ready = all(_digest_of(entry.temp, folders) == entry.after for entry in waiting)
     forward = record.committed and not conflicts and ready
     clean = True
     for entry in record.entries:
         if forward and states[entry.path] == "before":
-            clean = retry_once(partial(_roll_forward, entry, folders, calls)) and clean
+            clean = retry_once(partial(_roll_forward, entry, folders)) and clean
         elif record.committed and not forward and states[entry.path] == "after":
-            clean = retry_once(partial(_roll_back, entry, folders, calls)) and clean
+            clean = retry_once(partial(_roll_back, entry, folders)) and clean
     if clean:
-        clean = _remove_leftovers(record, folders, calls, forward)
-    paths = tuple(entry.path for entry in record.entries)
+        clean = _remove_leftovers(record, folders, forward)
     return RecoveredTransaction("finished" if forward else "undone", paths, conflicts), clean
 
 
-def _was_edited_during_swap(entry: JournalEntry, folders: OpenFolders, calls: DiskOperations) -> bool:
-    """Whether our file is in place and what it was swapped with is neither the old content nor ours: the user
-    saved the file in that moment."""
-    if entry.before == entry.after or _digest_of(entry.path, folders, calls) != entry.after:
+def _was_edited_during_swap(entry: JournalEntry, folders: OpenFolders) -> bool:
+    """Whether our file is in place and was swapped with neither the old content nor ours: the user saved the
+    file in that moment."""
+    if entry.before == entry.after or _digest_of(entry.path, folders) != entry.after:
         return False
-    return _digest_of(entry.temp, folders, calls) not in ("", entry.before, entry.after)
+    return _digest_of(entry.temp, folders) not in ("", entry.before, entry.after)
 
 
-def _restore_user_file(entry: JournalEntry, folders: OpenFolders, calls: DiskOperations) -> None:
-    folder, name = folders.spot(entry.path)
-    calls.rename(folders.spot(entry.temp)[1], name, folder)
-
-
-def _file_state(entry: JournalEntry, folders: OpenFolders, calls: DiskOperations) -> FileState:
-    found = _digest_of(entry.path, folders, calls)
-    if found == entry.before and _has_file(entry.temp, folders, calls) == bool(entry.after):
+def _file_state(entry: JournalEntry, folders: OpenFolders) -> FileState:
+    current = _digest_of(entry.path, folders)
+    if current == entry.before and bool(_digest_of(entry.temp, folders)) == bool(entry.after):
         return "before"
-    if found == entry.after:
+    if current == entry.after:
         return "after"
-    return "before" if found == entry.before else "other"
+    return "before" if current == entry.before else "other"
 
 
-def _digest_of(path: str, folders: OpenFolders, calls: DiskOperations) -> str | None:
+def _digest_of(path: str, folders: OpenFolders) -> str | None:
+    """The hash of a file, "" for none, None for anything but a regular file."""
     try:
-        folder, name = folders.spot(path)
-        return digest(read_regular_file(name, folder, calls, path)[0])
+        return digest(folders.read(path)[0])
     except (FileNotFoundError, NotADirectoryError):
         return ""
     except (ChangeRefused, PathRefused):
         return None
 
 
-def _has_file(path: str, folders: OpenFolders, calls: DiskOperations) -> bool:
-    return bool(_digest_of(path, folders, calls))
-
-
-def _can_roll_forward(
-    entry: JournalEntry, state: FileState, folders: OpenFolders, calls: DiskOperations
-) -> bool:
-    """Whether what the entry still needs to go forward is complete."""
-    return state == "after" or not entry.after or _digest_of(entry.temp, folders, calls) == entry.after
-
-
-def _roll_forward(entry: JournalEntry, folders: OpenFolders, calls: DiskOperations) -> None:
-    folder, name = folders.spot(entry.path)
+def _roll_forward(entry: JournalEntry, folders: OpenFolders) -> None:
     if entry.after:
-        calls.rename(folders.spot(entry.temp)[1], name, folder)
+        folders.rename(entry.temp, entry.path)
     else:
-        calls.unlink(name, folder)
+        folders.unlink(entry.path)
 
 
-def _roll_back(entry: JournalEntry, folders: OpenFolders, calls: DiskOperations) -> None:
-    folder, name = folders.spot(entry.path)
+def _roll_back(entry: JournalEntry, folders: OpenFolders) -> None:
     if not entry.before:
-        calls.unlink(name, folder)
-    elif _has_file(entry.backup, folders, calls):
-        calls.rename(folders.spot(entry.backup)[1], name, folder)
+        folders.unlink(entry.path)
+    elif _digest_of(entry.backup, folders):
+        folders.rename(entry.backup, entry.path)
 
 
-def _remove_leftovers(
-    record: JournalRecord, folders: OpenFolders, calls: DiskOperations, forward: bool
-) -> bool:
+def _remove_leftovers(record: JournalRecord, folders: OpenFolders, forward: bool) -> bool:
     clean = True
     for entry in record.entries:
         for path in (entry.temp, entry.backup):
-            if _digest_of(path, folders, calls) not in ("", None):
-                folder, name = folders.spot(path)
-                clean = retry_once(partial(calls.unlink, name, folder)) and clean
+            if _digest_of(path, folders) not in ("", None):
+                clean = retry_once(partial(folders.unlink, path)) and clean
     for path in reversed(record.folders):
         if not forward and os.path.isdir(path) and not os.listdir(path):
             clean = retry_once(partial(folders.unmake, path)) and clean

@@ -87,22 +87,21 @@ def open_folder(path: str, opener: OpenAt = _open_at) -> int:
     """
     if opener is _open_at and (descriptor := _open_with_openat2(path, FOLDER_FLAGS)) is not None:
         return descriptor
-    here = opener(os.sep, FOLDER_FLAGS, None)
+    folder = opener(os.sep, FOLDER_FLAGS, None)
     for name in path.split(os.sep):
         if not name:
             continue
         try:
-            below = opener(name, FOLDER_FLAGS, here)
+            child = opener(name, FOLDER_FLAGS, folder)
         except OSError as error:
-            if error.errno in (errno.ELOOP, errno.ENOTDIR) and _is_link(name, here):
-                raise PathRefused(
-                    f"{path} goes through a symbolic link ({name}); use the real path"
-                ) from error
+            if error.errno in (errno.ELOOP, errno.ENOTDIR) and _is_link(name, folder):
+                reason = f"{path} goes through a symbolic link ({name}); use the real path"
+                raise PathRefused(reason) from error
             raise
         finally:
-            os.close(here)
-        here = below
-    return here
+            os.close(folder)
+        folder = child
+    return folder
 
 
 def _open_with_openat2(path: str, flags: int) -> int | None:

@@ -1,4 +1,4 @@
-"""Writes files all or nothing. Works on bytes and real paths; knows nothing of plans or hunks.
+"""Writes files all or nothing. Works on bytes and real paths, not on plans or hunks.
 
 The order, so that a crash at any point leaves the tree before or after, never between: check, journal, new
 folders, temporary files, backups, check again, `commit` in the journal, renames, remove backups, remove the
@@ -15,14 +15,7 @@ from functools import partial
 
 from cockpit.plugin.context import ChangeRefused
 from cockpit.workspace.files.changes import digest
-from cockpit.workspace.files.disk_operations import (
-    DiskOperations,
-    OpenFolders,
-    create_file,
-    read_regular_file,
-    retry_once,
-    stale_file_error,
-)
+from cockpit.workspace.files.disk_operations import DiskOperations, OpenFolders, retry_once, stale_file_error
 from cockpit.workspace.files.journal import Journal, JournalEntry, JournalRecord, exclusive_writer
 
 # File systems without hard links (FAT, some network mounts), or files we may not link to.
@@ -31,7 +24,7 @@ LINK_UNSUPPORTED = (errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS, e
 
 @dataclass(frozen=True, slots=True)
 class WriteTarget:
-    """What one real path will hold: `after` (None: no file), provided it now holds `before` (a hash)."""
+    """The new content `after` (None: no file) of a real path, if the hash of the old one is `before`."""
 
     path: str
     before: str
@@ -41,18 +34,15 @@ class WriteTarget:
 
 @dataclass(slots=True)
 class WriteSlot:
-    """A target being written, with its temporary names relative to its open folder."""
+    """A target being written. `facts` is the metadata of the old file."""
 
     target: WriteTarget
-    folder: int | None
-    name: str
-    temp: str
-    backup: str
+    entry: JournalEntry
     facts: os.stat_result | None
     has_temp: bool = False
     has_backup: bool = False
     placed: bool = False
-    swapped: bool = False  # the old file lies under the temporary name
+    swapped: bool = False  # the old file has the temporary name
 
 
 class Transaction:
@@ -70,8 +60,7 @@ class Transaction:
         self._journal: Journal | None = None
 
     def run(self) -> dict[str, int]:
-        """Write everything. Returns the permission bits that each real path had. Raises `ChangeRefused` and
-        OSError."""
+        """Write everything. Returns the old permission bits by path. Raises `ChangeRefused` and OSError."""
         with exclusive_writer(self._journals) if self._journals else nullcontext():
             return self._run()
 
@@ -104,50 +93,50 @@ class Transaction:
             if self._folders.make(folder):
                 self.made.append(folder)
         for target, entry in zip(self._targets, entries, strict=True):
-            self._slots.append(self._opened(target, entry))
+            self._slots.append(self._open_slot(target, entry))
         for slot in self._slots:
             if slot.target.after is not None:
-                owner, mode = slot.facts, slot.target.mode
-                create_file(slot.temp, slot.folder, self._calls, slot.target.after, mode, owner)
+                self._folders.create(slot.entry.temp, slot.target.after, slot.target.mode, slot.facts)
                 slot.has_temp = True
             self._back_up(slot)
         self._folders.sync()
 
-    def _opened(self, target: WriteTarget, entry: JournalEntry) -> WriteSlot:
+    def _open_slot(self, target: WriteTarget, entry: JournalEntry) -> WriteSlot:
         try:
-            folder, name = self._folders.spot(target.path)
+            self._folders.spot(target.path)
         except (FileNotFoundError, NotADirectoryError) as error:
             raise stale_file_error(target.path) from error
-        _, temp = self._folders.spot(entry.temp)
-        _, backup = self._folders.spot(entry.backup)
-        content, facts = read_regular_file(name, folder, self._calls, target.path)
-        if digest(content) != target.before:
-            raise stale_file_error(target.path)
+        facts = self._require_before(target.path, target)
         if facts is not None and facts.st_nlink > 1:
             hint = "replace it by a separate copy first"
-            raise ChangeRefused(f"{target.path} is a hard link: {facts.st_nlink} names share it", hint)
-        return WriteSlot(target, folder, name, temp, backup, facts)
+            raise ChangeRefused(f"{target.path} is a hard link ({facts.st_nlink} names)", hint)
+        return WriteSlot(target, entry, facts)
+
+    def _require_before(self, path: str, target: WriteTarget) -> os.stat_result | None:
+        """The metadata of the file at `path`, which must have the content that was planned for."""
+        content, facts = self._folders.read(path)
+        if digest(content) != target.before:
+            raise stale_file_error(target.path)
+        return facts
 
     def _back_up(self, slot: WriteSlot) -> None:
         if slot.facts is None:
             return
+        path, backup = slot.target.path, slot.entry.backup
         try:
-            self._calls.link(slot.name, slot.backup, slot.folder)
+            self._folders.link(path, backup)
         except OSError as error:
             if error.errno not in LINK_UNSUPPORTED:
                 raise
-            content, facts = read_regular_file(slot.name, slot.folder, self._calls, slot.target.path)
+            content, facts = self._folders.read(path)
             if content is None or facts is None:
-                raise stale_file_error(slot.target.path) from error
-            mode = stat.S_IMODE(facts.st_mode)
-            create_file(slot.backup, slot.folder, self._calls, content, mode, facts)
+                raise stale_file_error(path) from error
+            self._folders.create(backup, content, stat.S_IMODE(facts.st_mode), facts)
         slot.has_backup = True
 
     def _commit(self) -> None:
         for slot in self._slots:
-            content, _ = read_regular_file(slot.name, slot.folder, self._calls, slot.target.path)
-            if digest(content) != slot.target.before:
-                raise stale_file_error(slot.target.path)
+            self._require_before(slot.target.path, slot.target)
         if self._journal is not None:
             self._journal.commit(self._calls)
         for slot in self._slots:
@@ -155,51 +144,44 @@ class Transaction:
             slot.placed = True
         self._folders.sync()
         for slot in self._slots:
-            self._verify(slot)
+            if slot.has_backup:
+                # The backup is the old file itself: a write into it since the last check shows here.
+                self._require_before(slot.entry.backup, slot.target)
 
     def _place(self, slot: WriteSlot) -> None:
+        path, temp = slot.target.path, slot.entry.temp
         if slot.facts is None:
             self._place_new(slot)
-            return
-        if slot.target.after is None:
+        elif slot.target.after is None:
             # Moved aside and not unlinked: a file that someone saved since the check is not lost.
-            self._calls.rename(slot.name, slot.temp, slot.folder)
+            self._folders.rename(path, temp)
             slot.swapped = slot.has_temp = True
-            self._check_same(slot, slot.temp)
-        elif digest(slot.target.after) != slot.target.before and self._calls.exchange(
-            slot.temp, slot.name, slot.folder
-        ):
+            self._check_same(slot, temp)
+        elif slot.entry.after != slot.entry.before and self._folders.exchange(temp, path):
             slot.swapped = True
-            self._check_same(slot, slot.temp)
+            self._check_same(slot, temp)
         else:
-            # Recovery tells the two apart by content, so a change of the mode alone is a rename.
-            self._check_same(slot, slot.name)
-            self._calls.rename(slot.temp, slot.name, slot.folder)
+            # Recovery tells the two files apart by content, so a change of the mode alone is a rename.
+            self._check_same(slot, path)
+            self._folders.rename(temp, path)
             slot.has_temp = False
 
-    def _check_same(self, slot: WriteSlot, name: str) -> None:
-        now = self._calls.lstat(name, slot.folder)
+    def _check_same(self, slot: WriteSlot, path: str) -> None:
+        now = self._folders.lstat(path)
         if slot.facts is None or (now.st_dev, now.st_ino) != (slot.facts.st_dev, slot.facts.st_ino):
             raise stale_file_error(slot.target.path)
 
     def _place_new(self, slot: WriteSlot) -> None:
         """A link, unlike a rename, fails if someone has made the file meanwhile."""
         try:
-            self._calls.link(slot.temp, slot.name, slot.folder)
+            self._folders.link(slot.entry.temp, slot.target.path)
         except FileExistsError as error:
             raise stale_file_error(slot.target.path) from error
         except OSError as error:
             if error.errno not in LINK_UNSUPPORTED:
                 raise
-            self._calls.rename(slot.temp, slot.name, slot.folder)
+            self._folders.rename(slot.entry.temp, slot.target.path)
             slot.has_temp = False
-
-    def _verify(self, slot: WriteSlot) -> None:
-        """The backup is the old file itself: a write into it since the last check shows here."""
-        if slot.has_backup:
-            content, _ = read_regular_file(slot.backup, slot.folder, self._calls, slot.target.path)
-            if digest(content) != slot.target.before:
-                raise stale_file_error(slot.target.path)
 
     def _go_back(self) -> None:
         for slot in reversed(self._slots):
@@ -208,40 +190,34 @@ class Transaction:
         self._sweep(self.made)
 
     def _put_back(self, slot: WriteSlot) -> bool:
+        path, temp, backup = slot.target.path, slot.entry.temp, slot.entry.backup
+        if slot.swapped and slot.target.after is not None:
+            return retry_once(partial(self._exchange, temp, path))
         if slot.swapped:
-            return self._swap_back(slot)
-        if not slot.has_backup:
-            return retry_once(partial(self._calls.unlink, slot.name, slot.folder))
-        if not retry_once(partial(self._calls.rename, slot.backup, slot.name, slot.folder)):
-            return False
-        slot.has_backup = False
-        return True
+            restored = retry_once(partial(self._folders.rename, temp, path))
+            slot.has_temp = not restored
+        elif slot.has_backup:
+            restored = retry_once(partial(self._folders.rename, backup, path))
+            slot.has_backup = not restored
+        else:
+            restored = retry_once(partial(self._folders.unlink, path))
+        return restored
 
-    def _swap_back(self, slot: WriteSlot) -> bool:
-        """Put what was taken from its place back there, whoever wrote it."""
-        if slot.target.after is not None:
-            return retry_once(partial(self._exchange, slot))
-        if not retry_once(partial(self._calls.rename, slot.temp, slot.name, slot.folder)):
-            return False
-        slot.has_temp = False
-        return True
-
-    def _exchange(self, slot: WriteSlot) -> None:
-        if not self._calls.exchange(slot.temp, slot.name, slot.folder):
-            raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS), slot.target.path)
+    def _exchange(self, path: str, other: str) -> None:
+        if not self._folders.exchange(path, other):
+            raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS), other)
 
     def _sweep(self, folders: list[str]) -> None:
         """Remove the temporary files. What cannot be removed stays in the journal for later."""
         clean = True
         for slot in self._slots:
-            for name, there in ((slot.temp, slot.has_temp), (slot.backup, slot.has_backup)):
-                if there and not retry_once(partial(self._calls.unlink, name, slot.folder)):
+            for path, exists in ((slot.entry.temp, slot.has_temp), (slot.entry.backup, slot.has_backup)):
+                if exists and not retry_once(partial(self._folders.unlink, path)):
                     clean = False
         for path in reversed(folders):
             clean = retry_once(partial(self._folders.unmake, path)) and clean
-        journal = self._journal
-        if clean and journal is not None:
-            retry_once(partial(journal.end, self._calls))
+        if clean and self._journal is not None:
+            retry_once(partial(self._journal.end, self._calls))
 
 
 def missing_folders(targets: tuple[WriteTarget, ...]) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
 """Finds where the chunks of a patch belong in a text, and applies them. Lines end at \\n and nowhere else.
 
-Lines are compared in four ways, the strictest first: exactly; except for a CR and a byte order mark; except
-for space at the end; and, for context only, except for surrounding space and typographic signs. Lines to be
-removed never use the last way. A stricter match anywhere in the file beats a looser one nearby.
+Lines are compared at four levels, the strictest first: exactly; without CR and byte order mark; without space
+at the end; and, for context lines only, without surrounding space and with typographic signs normalized. A
+stricter match anywhere in the file is preferred to a looser one nearby.
 """
 
 import unicodedata
@@ -45,7 +45,7 @@ def normalize_line(line: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ChunkLocation:
-    """A chunk as the user knows it: `number` (from 1) in the file, `place` its line in the patch."""
+    """A chunk in messages: `number` (from 1) in the file, `place` its line in the patch."""
 
     name: str
     number: int
@@ -56,27 +56,27 @@ class ChunkLocation:
         return PatchRefused(text, hint, path=self.name, hunk=self.number, place=self.place, near=near)
 
 
-def no_match_error(lines: list[str], chunk: PatchChunk, where: ChunkLocation) -> PatchRefused:
+def no_match_error(lines: list[str], chunk: PatchChunk, location: ChunkLocation) -> PatchRefused:
     """The error for a chunk that fits nowhere, with the nearest line of the file."""
     first = next((text for sign, text in chunk.old if text.strip()), "")
     if chunk.at_end:
-        return where.refused("its lines are not the last of the file", *find_nearest_line(lines, first))
+        return location.refused("its lines are not the last of the file", *find_nearest_line(lines, first))
     for at in range(len(lines)):
         if normalize_line(lines[at]) == normalize_line(first):
             wrong = _first_difference(lines, at, chunk)
             if wrong:
-                return where.refused(wrong, "read the file again and copy the lines", at + 1)
-    return where.refused(f"there is no line {first[:80]!r}", *find_nearest_line(lines, first))
+                return location.refused(wrong, "read the file again and copy the lines", at + 1)
+    return location.refused(f"there is no line {first[:80]!r}", *find_nearest_line(lines, first))
 
 
 def _first_difference(lines: list[str], at: int, chunk: PatchChunk) -> str:
     at -= next(step for step, (_, text) in enumerate(chunk.old) if text.strip())
     for step, (sign, text) in enumerate(chunk.old):
-        here = lines[at + step] if 0 <= at + step < len(lines) else None
-        if here is None:
+        line = lines[at + step] if 0 <= at + step < len(lines) else None
+        if line is None:
             return f"the file ends at line {len(lines)}, before {text[:80]!r}"
-        if not is_equal_line(here, text, sign, 3):
-            return f"line {at + step + 1} is {here[:80]!r}, not {text[:80]!r}"
+        if not is_equal_line(line, text, sign, 3):
+            return f"line {at + step + 1} is {line[:80]!r}, not {text[:80]!r}"
     return ""
 
 
@@ -89,9 +89,9 @@ def find_nearest_line(lines: list[str], text: str) -> tuple[str, int]:
     return f"the nearest is line {at}: {close[0][:80]!r}", at
 
 
-def format_line_numbers(found: list[int]) -> str:
-    shown = ", ".join(str(at + 1) for at in found[:8])
-    return shown + (f" and {len(found) - 8} more" if len(found) > 8 else "")
+def format_line_numbers(places: list[int]) -> str:
+    shown = ", ".join(str(at + 1) for at in places[:8])
+    return shown + (f" and {len(places) - 8} more" if len(places) > 8 else "")
 
 
 LEVELS = (0, 1, 2, 3)
@@ -127,33 +127,25 @@ def apply_chunks(text: str, chunks: tuple[PatchChunk, ...], name: str) -> Patche
     ends = lines.pop() if lines[-1] == "" else None
     spots: list[ChunkMatch] = []
     for number, chunk in enumerate(chunks, 1):
-        where = ChunkLocation(name, number, chunk.place)
-        spots.append(
-            _match_numbered(lines, chunk, spots, where)
-            if chunk.start is not None
-            else _match_unnumbered(lines, chunk, spots, where)
-        )
+        location = ChunkLocation(name, number, chunk.place)
+        find = _match_unnumbered if chunk.start is None else _match_numbered
+        spots.append(find(lines, chunk, spots, location))
     ordered = sorted(spots, key=lambda spot: spot.at)
-    for one, other in pairwise(ordered):
-        if one.at + len(one.chunk.old) > other.at:
-            number = spots.index(other) + 1
-            reason = f"two parts of the patch change line {other.at + 1}; join them"
-            raise PatchRefused(f"{name}: {reason}", path=name, hunk=number, place=other.chunk.place)
-    made = _splice_chunks(lines, ordered)
-    closed = _ends_in_newline(chunks, ends is not None or not lines)
+    for first, second in pairwise(ordered):
+        if first.at + len(first.chunk.old) > second.at:
+            number = spots.index(second) + 1
+            reason = f"two parts of the patch change line {second.at + 1}; join them"
+            raise PatchRefused(f"{name}: {reason}", path=name, hunk=number, place=second.chunk.place)
+    lines_after = _splice_chunks(lines, ordered)
+    # The new text ends in a newline if the patch says so, else as before.
+    closed = ends is not None or not lines or any(chunk.old_open for chunk in chunks)
+    closed = closed and not any(chunk.new_open for chunk in chunks)
     notes = tuple(note for number, spot in enumerate(spots, 1) if (note := _match_note(spot, number, name)))
     placed = tuple(
         HunkPlacement(number, spot.chunk.place, spot.at + 1, spot.chunk.start, MATCH_KINDS[spot.level])
         for number, spot in enumerate(spots, 1)
     )
-    return PatchedText("\n".join(made) + ("\n" if made and closed else ""), notes, placed)
-
-
-def _ends_in_newline(chunks: tuple[PatchChunk, ...], was: bool) -> bool:
-    """Whether the new text ends in a newline: as the patch says, else as before."""
-    if any(chunk.new_open for chunk in chunks):
-        return False
-    return True if any(chunk.old_open for chunk in chunks) else was
+    return PatchedText("\n".join(lines_after) + ("\n" if lines_after and closed else ""), notes, placed)
 
 
 def _match_note(spot: ChunkMatch, number: int, name: str) -> str:
@@ -166,82 +158,84 @@ def _match_note(spot: ChunkMatch, number: int, name: str) -> str:
 
 
 def _match_numbered(
-    lines: list[str], chunk: PatchChunk, before: list[ChunkMatch], where: ChunkLocation
+    lines: list[str], chunk: PatchChunk, before: list[ChunkMatch], location: ChunkLocation
 ) -> ChunkMatch:
     """A unified hunk: at its line number, or where its lines occur exactly once."""
     old, start = chunk.old, chunk.start or 0
-    shift = next((one.at - ((one.chunk.start or 1) - 1) for one in reversed(before) if one.chunk.old), 0)
+    shift = next(
+        (match.at - ((match.chunk.start or 1) - 1) for match in reversed(before) if match.chunk.old), 0
+    )
     if not old:
-        # There is nothing to compare: it goes where the hunks before it went.
+        # There is nothing to compare: it is shifted like the hunks before it.
         at = start + shift if start else 0
         if not 0 <= at <= len(lines):
-            raise where.refused(f"there is no line {at}; the file has {len(lines)}")
+            raise location.refused(f"there is no line {at}; the file has {len(lines)}")
         return ChunkMatch(chunk, at, 0)
     for level in EXACT_LEVELS:
         for at in (start - 1 + shift, start - 1):
             if _fits(lines, at, chunk, level):
                 return ChunkMatch(chunk, at, level)
     for level in EXACT_LEVELS:
-        found = _find_all(lines, chunk, level, 0)
-        if len(found) == 1:
-            return ChunkMatch(chunk, found[0], level)
-        if found:
-            at_lines = format_line_numbers(found)
-            raise where.refused(f"not at line {start}, and it fits at lines {at_lines}; correct the number")
-    raise no_match_error(lines, chunk, where)
+        places = _find_all(lines, chunk, level, 0)
+        if len(places) == 1:
+            return ChunkMatch(chunk, places[0], level)
+        if places:
+            at_lines = format_line_numbers(places)
+            reason = f"not at line {start}, and it fits at lines {at_lines}; correct the number"
+            raise location.refused(reason)
+    raise no_match_error(lines, chunk, location)
 
 
 def _match_unnumbered(
-    lines: list[str], chunk: PatchChunk, before: list[ChunkMatch], where: ChunkLocation
+    lines: list[str], chunk: PatchChunk, before: list[ChunkMatch], location: ChunkLocation
 ) -> ChunkMatch:
     """A chunk without line numbers: below its anchors, else the only place where it fits."""
     start = before[-1].at + len(before[-1].chunk.old) if before else 0
     if not chunk.old:
-        return ChunkMatch(chunk, _find_insertion(lines, chunk, start, where), 0)
-    starts = _below_anchors(lines, chunk.anchors, start, where) if chunk.anchors else (start,)
+        return ChunkMatch(chunk, _find_insertion(lines, chunk, start, location), 0)
+    starts = _below_anchors(lines, chunk.anchors, start, location) if chunk.anchors else (start,)
     for level in LEVELS:
-        found = _candidates(lines, chunk, level, starts)
-        if not found and not chunk.anchors:
-            found = _find_all(lines, chunk, level, 0)
-        if len(found) > 1:
-            raise where.refused(
-                f"it fits at lines {format_line_numbers(found)}",
+        places = _candidates(lines, chunk, level, starts)
+        if not places and not chunk.anchors:
+            places = _find_all(lines, chunk, level, 0)
+        if len(places) > 1:
+            raise location.refused(
+                f"it fits at lines {format_line_numbers(places)}",
                 "add context lines, or an @@ line with the function or class above it",
             )
-        if found:
-            return ChunkMatch(chunk, found[0], level)
-    raise no_match_error(lines, chunk, where)
+        if places:
+            return ChunkMatch(chunk, places[0], level)
+    raise no_match_error(lines, chunk, location)
 
 
 def _candidates(lines: list[str], chunk: PatchChunk, level: int, starts: tuple[int, ...]) -> list[int]:
     if not chunk.anchors:
         return _find_all(lines, chunk, level, starts[0])
-    found: list[int] = []
+    places: list[int] = []
     for start in starts:
         below = _find_all(lines, chunk, level, start)
         # An anchor means the first place below it.
-        if below and below[0] not in found:
-            found.append(below[0])
-    return found
+        if below and below[0] not in places:
+            places.append(below[0])
+    return places
 
 
 def _below_anchors(
-    lines: list[str], anchors: tuple[str, ...], start: int, where: ChunkLocation
+    lines: list[str], anchors: tuple[str, ...], start: int, location: ChunkLocation
 ) -> tuple[int, ...]:
     """The lines after the last anchor, one for each place where the anchors occur in order."""
     starts: tuple[int, ...] = (start,)
     for anchor in anchors:
-        found: list[int] = []
+        places: list[int] = []
         for begin in starts:
             hits = _anchor_hits(lines, anchor, begin) or (
                 _anchor_hits(lines, anchor, 0) if begin == start else []
             )
-            found += [hit + 1 for hit in hits if hit + 1 not in found]
-        if not found:
-            raise where.refused(
-                f"there is no line {anchor!r} to anchor at", *find_nearest_line(lines, anchor)
-            )
-        starts = tuple(found)
+            places += [hit + 1 for hit in hits if hit + 1 not in places]
+        if not places:
+            reason = f"there is no line {anchor!r} to anchor at"
+            raise location.refused(reason, *find_nearest_line(lines, anchor))
+        starts = tuple(places)
     return starts
 
 
@@ -255,15 +249,15 @@ def _anchor_hits(lines: list[str], anchor: str, start: int) -> list[int]:
     return []
 
 
-def _find_insertion(lines: list[str], chunk: PatchChunk, start: int, where: ChunkLocation) -> int:
+def _find_insertion(lines: list[str], chunk: PatchChunk, start: int, location: ChunkLocation) -> int:
     """Where lines without context go: below the anchor, else at the end."""
     if not chunk.anchors:
         return len(lines)
-    found = _below_anchors(lines, chunk.anchors, start, where)
-    if len(found) > 1:
-        at_lines = format_line_numbers([at - 1 for at in found])
-        raise where.refused(f"the anchor occurs at lines {at_lines}; add a second @@ line above it")
-    return found[0]
+    places = _below_anchors(lines, chunk.anchors, start, location)
+    if len(places) > 1:
+        at_lines = format_line_numbers([at - 1 for at in places])
+        raise location.refused(f"the anchor occurs at lines {at_lines}; add a second @@ line above it")
+    return places[0]
 
 
 def _find_all(lines: list[str], chunk: PatchChunk, level: int, start: int) -> list[int]:
@@ -288,14 +282,11 @@ def _splice_chunks(lines: list[str], spots: list[ChunkMatch]) -> list[str]:
         at = spot.at + len(spot.chunk.old)
         out += _replace_lines(lines[spot.at : at], spot, crlf)
     out += lines[at:]
-    if lines and lines[0].startswith(BOM) and out and not _drops_mark(spots):
+    first_lines = [line for spot in spots for line in spot.chunk.lines[:1]]
+    removes_mark = any(sign == "-" and text.startswith(BOM) for sign, text in first_lines)
+    if lines and lines[0].startswith(BOM) and out and not removes_mark:
         out[0] = BOM + out[0].removeprefix(BOM)
     return out
-
-
-def _drops_mark(spots: list[ChunkMatch]) -> bool:
-    """Whether the patch itself removes the byte order mark."""
-    return any(sign == "-" and text.startswith(BOM) for spot in spots for sign, text in spot.chunk.lines[:1])
 
 
 def _replace_lines(old: list[str], spot: ChunkMatch, crlf: bool) -> list[str]:

@@ -27,11 +27,11 @@ def parse_file_name(text: str) -> str:
 
 
 def is_epoch(line: str) -> bool:
-    """Whether the line has the date with which `diff -N` says that there is no file."""
-    found = DATED_NAME.search(line)
-    if found is None:
+    """Whether the line has the date that `diff -N` gives a file that does not exist."""
+    date = DATED_NAME.search(line)
+    if date is None:
         return False
-    when = datetime.strptime(f"{found[1]} {found[2]}", "%Y-%m-%d %H:%M:%S %z")
+    when = datetime.strptime(f"{date[1]} {date[2]}", "%Y-%m-%d %H:%M:%S %z")
     return when == datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -49,22 +49,21 @@ def strip_prefixes(old: str, new: str) -> tuple[str, str]:
 
 def parse_git_paths(line: str) -> tuple[str, str]:
     """The two names of a `diff --git` line. Names with spaces are equal, so the middle separates them."""
-    rest = line[len("diff --git ") :].rstrip("\r")
-    if rest.startswith('"'):
-        cut = _closing_quote(rest)
-        return parse_file_name(rest[:cut]), parse_file_name(rest[cut + 1 :])
-    if rest.endswith('"') and ' "' in rest:
-        old, _, new = rest.partition(' "')
+    names = line[len("diff --git ") :].rstrip("\r")
+    if names.startswith('"'):
+        cut = _closing_quote(names)
+        return parse_file_name(names[:cut]), parse_file_name(names[cut + 1 :])
+    if names.endswith('"') and ' "' in names:
+        old, _, new = names.partition(' "')
         return parse_file_name(old), parse_file_name(f'"{new}')
-    middle = len(rest) // 2
-    if rest[middle : middle + 1] == " " and rest[:middle][2:] == rest[middle + 1 :][2:]:
-        return rest[:middle], rest[middle + 1 :]
-    old, _, new = rest.partition(" ")
+    middle = len(names) // 2
+    if names[middle : middle + 1] == " " and names[:middle][2:] == names[middle + 1 :][2:]:
+        return names[:middle], names[middle + 1 :]
+    old, _, new = names.partition(" ")
     return parse_file_name(old), parse_file_name(new)
 
 
 def _closing_quote(text: str) -> int:
-    """The position after the quote that closes the one at the start of `text`."""
     at = 1
     while at < len(text) and text[at] != '"':
         at += 2 if text[at] == "\\" else 1
@@ -128,16 +127,15 @@ def parse_unified_diff(text: str) -> tuple[FilePatch, ...]:
             _finish_file(head, files)
             head = PatchFileHeader(at + 1, git=parse_git_paths(line))
         elif line.startswith(("diff --cc ", "diff --combined ")):
-            raise PatchRefused(
-                f"patch line {at + 1}: a merge's combined diff is not applied; send a plain one"
-            )
+            reason = "the combined diff of a merge cannot be applied; send a plain one"
+            raise PatchRefused(f"patch line {at + 1}: {reason}")
         elif line.startswith("--- ") and at + 1 < len(lines) and lines[at + 1].startswith("+++ "):
             if head.chunks or head.old is not None:
                 _finish_file(head, files)
                 head = PatchFileHeader(at + 1)
             head.old, head.new = parse_file_name(line[4:]), parse_file_name(lines[at + 1][4:])
-            head.is_new = head.is_new or (is_epoch(line) and _adds_all(lines, at + 2))
-            head.is_deleted = head.is_deleted or (is_epoch(lines[at + 1]) and _removes_all(lines, at + 2))
+            head.is_new |= is_epoch(line) and _has_empty_side(lines, at + 2, "old")
+            head.is_deleted |= is_epoch(lines[at + 1]) and _has_empty_side(lines, at + 2, "new")
             at += 1
         elif HUNK_LINE.match(line):
             chunk, at = _read_hunk(lines, at)
@@ -170,18 +168,16 @@ def _read_extended_header(line: str, head: PatchFileHeader, place: int) -> None:
         head.is_new = head.is_new or (words[0] == "new" and words[1] == "file")
         head.is_deleted = head.is_deleted or words[0] == "deleted"
         head.mode = mode if words[0] == "new" else head.mode
-    elif found := INDEX_LINE.match(line):
-        _parse_mode(found[1], place)
+    elif index := INDEX_LINE.match(line):
+        _parse_mode(index[1], place)
     elif line.startswith(("rename from ", "copy from ")):
         head.rename_from, head.is_copy = parse_file_name(line.partition(" from ")[2]), line[0] == "c"
     elif line.startswith(("rename to ", "copy to ")):
         head.rename_to = parse_file_name(line.partition(" to ")[2])
     elif line.startswith(("GIT binary patch", "Binary files ")):
-        what = " and ".join(head.git or ()) or "a file"
-        raise PatchRefused(
-            f"patch line {place}: the part for {what} is binary; binary patches are not applied",
-            "leave it out, or copy the file with shell",
-        )
+        names = " and ".join(head.git or ()) or "a file"
+        reason = f"the part for {names} is binary; binary patches are not applied"
+        raise PatchRefused(f"patch line {place}: {reason}", "leave it out, or copy the file with shell")
     elif line[:1] in "+-@" and line and not head.is_empty and not _is_mail_footer(line):
         raise PatchRefused(f"patch line {place}: {line[:60]!r} is outside of a hunk; its @@ line is missing")
 
@@ -209,33 +205,18 @@ def _read_hunk(lines: list[str], at: int) -> tuple[PatchChunk, int]:
         body.append((sign, line[1:]))
         at += 1
     if old_left or new_left or (at < len(lines) and _continues_hunk(lines, at)):
-        raise PatchRefused(
-            f"patch line {place}: the hunk does not have as many lines as {header[0]!r} says",
-            "send it whole, or use the *** Begin Patch form, which counts nothing",
-        )
-    old_open = bool(open_sides & {" ", "-"})
-    return PatchChunk(
-        place,
-        tuple(body),
-        start=int(header[1]),
-        at_end=old_open,
-        old_open=old_open,
-        new_open=bool(open_sides & {" ", "+"}),
-    ), at
+        reason = f"patch line {place}: the hunk does not have as many lines as its header {header[0]!r} says"
+        raise PatchRefused(reason, "send it whole, or use the *** Begin Patch form, which has no line counts")
+    old_open, new_open = bool(open_sides & {" ", "-"}), bool(open_sides & {" ", "+"})
+    return PatchChunk(place, tuple(body), int(header[1]), (), old_open, old_open, new_open), at
 
 
 def _line_sign(line: str) -> LineSign | None:
+    """The sign of a line in a hunk; an empty line is context whose space was stripped."""
     if line in ("", "\r"):
         return " "
-    match line[0]:
-        case " ":
-            return " "
-        case "-":
-            return "-"
-        case "+":
-            return "+"
-        case _:
-            return None
+    signs: tuple[LineSign, ...] = (" ", "-", "+")
+    return next((sign for sign in signs if line[0] == sign), None)
 
 
 def _continues_hunk(lines: list[str], at: int) -> bool:
@@ -257,14 +238,10 @@ def _parse_mode(text: str, place: int) -> int:
     return int(text, 8) & 0o777
 
 
-def _adds_all(lines: list[str], at: int) -> bool:
+def _has_empty_side(lines: list[str], at: int, side: Literal["old", "new"]) -> bool:
+    """Whether the hunk at this line says that one side of it has no lines."""
     header = HUNK_LINE.match(lines[at]) if at < len(lines) else None
-    return header is not None and header[1] == "0" and header[2] == "0"
-
-
-def _removes_all(lines: list[str], at: int) -> bool:
-    header = HUNK_LINE.match(lines[at]) if at < len(lines) else None
-    return header is not None and header[3] == "0" and header[4] == "0"
+    return header is not None and header.group(*((1, 2) if side == "old" else (3, 4))) == ("0", "0")
 
 
 def _finish_file(head: PatchFileHeader, files: list[FilePatch]) -> None:
@@ -364,16 +341,13 @@ def _read_added_file(lines: list[str], at: int, end: int, path: str) -> tuple[Fi
     content: list[tuple[LineSign, str]] = []
     while at < end and not _is_envelope_header(lines[at]):
         if not lines[at].startswith("+"):
-            if not any(line.strip() for line in lines[at:end]):
-                return _make_added_file(path, place, content), end
-            raise PatchRefused(f"patch line {at + 1}: every line of an added file starts with +")
+            if any(line.strip() for line in lines[at:end]):
+                raise PatchRefused(f"patch line {at + 1}: every line of an added file starts with +")
+            at = end
+            break
         content.append(("+", lines[at][1:]))
         at += 1
-    return _make_added_file(path, place, content), at
-
-
-def _make_added_file(path: str, place: int, content: list[tuple[LineSign, str]]) -> FilePatch:
-    return FilePatch("add", path, place, (PatchChunk(place, tuple(content)),))
+    return FilePatch("add", path, place, (PatchChunk(place, tuple(content)),)), at
 
 
 def _read_updated_file(lines: list[str], at: int, end: int, path: str) -> tuple[FilePatch, int]:
@@ -411,39 +385,26 @@ def _read_chunk(lines: list[str], at: int, end: int) -> tuple[PatchChunk, int]:
         body.append(_parse_line(lines[at], at + 1))
         at += 1
     if at >= end or _is_envelope_header(lines[at]):
-        _drop_blank_tail(body, lines, at)
+        # Blank lines before the next header separate the files of a patch and are not context.
+        last = at
+        while body and lines[last - 1] == "":
+            body.pop()
+            last -= 1
     if not any(sign != " " for sign, _ in body):
         raise PatchRefused(f"patch line {place}: this part adds and removes nothing; mark lines with + or -")
     return PatchChunk(place, tuple(body), anchors=tuple(anchors), at_end=at_end), at
 
 
-def _drop_blank_tail(body: list[tuple[LineSign, str]], lines: list[str], at: int) -> None:
-    """Remove blank lines before the next header: they separate the files of a patch and are not context."""
-    while body and lines[at - 1] == "":
-        body.pop()
-        at -= 1
-
-
 def _parse_line(line: str, place: int) -> tuple[LineSign, str]:
-    if line == "":
-        return (" ", "")
-    match line[0]:
-        case " ":
-            return (" ", line[1:])
-        case "-":
-            return ("-", line[1:])
-        case "+":
-            return ("+", line[1:])
-        case _:
-            raise PatchRefused(
-                f"patch line {place}: {line[:60]!r} starts with neither space, + nor -",
-                "every line of a change starts with one of them",
-            )
+    sign = _line_sign(line)
+    if sign is None:
+        reason = f"patch line {place}: {line[:60]!r} starts with neither space, + nor -"
+        raise PatchRefused(reason, "every line of a change starts with one of them")
+    return sign, line[1:]
 
 
 def _parse_anchor(line: str) -> str:
-    """The text of `@@ text` (or `@@ text @@`). The numbers of a unified header are no anchor; text after them
-    is."""
+    """The text of `@@ text` (or `@@ text @@`), without the numbers of a unified header."""
     text = line[2:].strip()
     if numbers := re.match(r"-\d+(,\d+)? \+\d+(,\d+)? @@(.*)", text):
         return numbers[3].strip()

@@ -9,10 +9,10 @@ LineSign = Literal[" ", "-", "+"]
 
 
 class PatchRefused(CockpitError):
-    """A patch that cannot be read or does not fit; the message says where and what to do.
+    """A patch that cannot be parsed or does not fit; the message says where and what to do.
 
     For programs: the `path` of the file, the `hunk` in it (from 1), its `place` (a line of the patch), and
-    `near`, the line of the file most like what was sought; empty or 0 if unknown.
+    `near`, the most similar line of the file; empty or 0 if unknown.
     """
 
     def __init__(
@@ -50,8 +50,8 @@ class PatchChunk:
 
 @dataclass(frozen=True, slots=True)
 class FilePatch:
-    """What a patch does to one file. `to` is a new name, `mode` new permission bits. A `copy` leaves `path`
-    as it is. `counted`: the patch lists every line, as a unified diff does."""
+    """The change of one file. `to` is a new name, `mode` new permission bits. A `copy` leaves `path` alone.
+    `counted`: the patch lists every line, as a unified diff does."""
 
     action: Literal["add", "update", "delete", "copy"]
     path: str
@@ -78,10 +78,10 @@ class HunkPlacement:
 
 
 def check_patch_path(path: str, place: int) -> str:
-    """`path` as a patch may name it: relative, without `..`. Raises `PatchRefused`."""
+    """The normalized `path`, which must be relative and without `..`. Raises `PatchRefused`."""
     parts = path.replace("\\", "/").split("/")
     if not path or path.startswith(("/", "\\", "~")) or (len(path) > 1 and path[1] == ":"):
-        raise PatchRefused(f"patch line {place}: {path!r} must be a path relative to the root")
+        raise PatchRefused(f"patch line {place}: {path!r} is an absolute path; write it relative to the root")
     if ".." in parts:
         raise PatchRefused(f"patch line {place}: {path!r} goes up with ..; write the path from the root")
     return "/".join(part for part in path.split("/") if part not in ("", "."))

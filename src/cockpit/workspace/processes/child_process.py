@@ -1,8 +1,7 @@
-"""One child process: started in its own group, its output read as it arrives, ended with everything it
-started.
+"""A child process: started in its own group, its output read as it arrives, ended with its descendants.
 
-Output is kept in bounded memory: its head and its tail, with a count of the bytes dropped in between. Decides
-nothing about what may run.
+Memory for output is bounded: the head and the tail are stored, with a count of the bytes dropped in between.
+Decides nothing about what may run.
 """
 
 import asyncio
@@ -45,14 +44,14 @@ class ProcessOutput:
         text = self._decoder.decode(chunk, final)
         if not text:
             return ""
-        room = self._head_size - self._head_length
-        if room > 0:
-            self._head.append(text[:room])
-            self._head_length += len(text[:room])
-        if len(text) > max(room, 0):
-            rest = text[max(room, 0) :]
-            self._tail.append(rest)
-            self._tail_length += len(rest)
+        room = max(self._head_size - self._head_length, 0)
+        head, tail = text[:room], text[room:]
+        if head:
+            self._head.append(head)
+            self._head_length += len(head)
+        if tail:
+            self._tail.append(tail)
+            self._tail_length += len(tail)
             self._trim()
         return text
 
@@ -74,8 +73,8 @@ class ProcessOutput:
     def since(self, cursor: int) -> tuple[str, int]:
         """The text from position `cursor` on, and the position after it.
 
-        Starts at the beginning of a word: a reader who chooses the cut could otherwise get a secret in two
-        halves that redaction does not recognise.
+        Starts at the beginning of a word: with a cut inside a word, a reader could get a secret in two halves
+        that redaction does not recognise.
         """
         head, tail = "".join(self._head), "".join(self._tail)
         cursor = self._word_start(cursor, head, tail)
@@ -87,7 +86,6 @@ class ProcessOutput:
         return "".join(parts), self.total
 
     def _word_start(self, cursor: int, head: str, tail: str) -> int:
-        """The start of the word that contains `cursor`."""
         if not 0 < cursor < self.total:
             return cursor
         if cursor <= len(head) or not self._dropped_characters:
@@ -120,12 +118,17 @@ class ChildProtocol(asyncio.SubprocessProtocol):
         self.drained = asyncio.Event()
         self._on_output = on_output
 
-    def pipe_data_received(self, fd: int, data: bytes) -> None:
-        self._append(fd, data)
+    def pipe_data_received(self, fd: int, data: bytes, final: bool = False) -> None:
+        if fd == 2:
+            self.errors.feed(data, final)
+            return
+        text = self.output.feed(data, final)
+        if text and self._on_output is not None:
+            self._on_output(text)
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         if fd != 0:
-            self._append(fd, b"", final=True)
+            self.pipe_data_received(fd, b"", final=True)
             self._open.discard(fd)
         if not self._open:
             self.drained.set()
@@ -136,14 +139,6 @@ class ChildProtocol(asyncio.SubprocessProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self.ended.set()
         self.drained.set()
-
-    def _append(self, fd: int, data: bytes, final: bool = False) -> None:
-        if fd == 2:
-            self.errors.feed(data, final)
-            return
-        text = self.output.feed(data, final)
-        if text and self._on_output is not None:
-            self._on_output(text)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -182,8 +177,7 @@ async def spawn_child(
     """Start `argv` in `folder` with exactly this `environment`, which contains the mark of its tree. Only
     `fds` are inherited besides the output. Raises `ProcessFailed`.
 
-    Called on the thread of the loop: what dies with its parent (bubblewrap) dies with the thread that started
-    it.
+    Call it on the thread of the loop: bubblewrap ends with the thread that started it.
     """
     try:
         transport, child = await asyncio.get_running_loop().subprocess_exec(

@@ -1,16 +1,17 @@
 """Child processes and background jobs of one workspace, inside a sandbox where the launch asks for one.
 
-`run` is over when it returns: whatever the command left behind is ended with it. A job (`start`) runs until
-it ends, is cancelled or the workspace closes. Decides nothing about what may run.
+When `run` returns, everything that the command started has ended. A job (`start`) runs until it ends, is
+cancelled or the workspace closes. Decides nothing about what may run.
 """
 
 import asyncio
+import itertools
 import math
 import os
 import shutil
 import sys
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,7 @@ from cockpit.workspace.processes.child_process import (
     spawn_child,
     write_stdin,
 )
-from cockpit.workspace.sandbox.values import SandboxedLaunch, SandboxSettings
+from cockpit.workspace.sandbox.values import SandboxedLaunch, SandboxUse
 
 if TYPE_CHECKING:
     from cockpit.workspace.sandbox.sandbox import Sandbox
@@ -37,7 +38,7 @@ MAX_JOBS = 64
 
 @dataclass(slots=True)
 class BackgroundJob:
-    """A background process and its id."""
+    """A background process and its id; `watch` cleans up when it has ended."""
 
     id: str
     label: str
@@ -51,70 +52,10 @@ class BackgroundJob:
         code = None if running else self.process.code
         return JobView(self.id, self.label, running, code, self.began, output.total)
 
-
-class JobTable:
-    """The jobs of one workspace by id. `release` cleans up after a job that has ended."""
-
-    def __init__(self, release: Callable[[ChildProcess], Awaitable[None]]) -> None:
-        self._release = release
-        self._jobs: dict[str, BackgroundJob] = {}
-        self._count = 0
-
-    def add(self, process: ChildProcess, label: str) -> str:
-        self._count += 1
-        name = f"job-{self._count}"
-        watch = asyncio.create_task(self._watch(process), name=name)
-        self._jobs[name] = BackgroundJob(name, label, process, watch, time.time())
-        self._forget_oldest()
-        return name
-
-    def views(self) -> tuple[JobView, ...]:
-        return tuple(job.view() for job in self._jobs.values())
-
-    def output(self, name: str, cursor: int) -> tuple[str, int]:
-        return self._job(name).process.child.output.since(cursor)
-
-    async def wait(self, name: str, seconds: float) -> JobView:
-        job = self._job(name)
-        await asyncio.wait({job.watch}, timeout=max(seconds, 0.0))
-        return job.view()
-
-    def write(self, name: str, text: str) -> None:
-        job = self._job(name)
-        pipe = job.process.transport.get_pipe_transport(0)
-        if not isinstance(pipe, asyncio.WriteTransport) or pipe.is_closing() or job.watch.done():
-            raise ProcessFailed(f"{name} no longer reads input; start the job again")
-        pipe.write(text.encode())
-
-    async def cancel(self, name: str) -> JobView:
-        job = self._job(name)
-        await run_to_completion(_end_job(job))
-        return job.view()
-
-    async def wait_for_all(self) -> None:
-        await asyncio.gather(*(job.watch for job in self._jobs.values()))
-
-    async def _watch(self, process: ChildProcess) -> None:
-        await process.child.ended.wait()
-        await self._release(process)
-
-    def _forget_oldest(self) -> None:
-        ended = [name for name, job in self._jobs.items() if job.watch.done()]
-        for name in ended[: max(len(self._jobs) - MAX_JOBS, 0)]:
-            del self._jobs[name]
-
-    def _job(self, name: str) -> BackgroundJob:
-        job = self._jobs.get(name)
-        if job is None:
-            known = ", ".join(self._jobs) or "none"
-            raise ProcessFailed(f"unknown job {name}; jobs of this session: {known}")
-        return job
-
-
-async def _end_job(job: BackgroundJob) -> None:
-    if not job.watch.done():
-        await process_tree.end_tree(job.process.tree)
-        await job.watch
+    async def end(self) -> None:
+        if not self.watch.done():
+            await process_tree.end_tree(self.process.tree)
+            await self.watch
 
 
 __all__ = ["LocalProcesses", "ProcessFailed"]
@@ -131,15 +72,14 @@ class LocalProcesses:
     runs.
     """
 
-    def __init__(
-        self, root: str, sandbox: SandboxSettings | None = None, linked: tuple[str, ...] = ()
-    ) -> None:
+    def __init__(self, root: str, sandbox: SandboxUse = "auto", linked: tuple[str, ...] = ()) -> None:
         self._root = root
         self._linked = linked
-        self._settings = sandbox or SandboxSettings()
+        self._use = sandbox
         self._sandbox: Sandbox | None = None
         self._running: dict[ChildProcess, SandboxedLaunch | None] = {}
-        self._jobs = JobTable(self._release)
+        self._jobs: dict[str, BackgroundJob] = {}
+        self._job_numbers = itertools.count(1)
         self._closed = False
 
     def shell(self, command: str) -> tuple[str, ...]:
@@ -179,17 +119,37 @@ class LocalProcesses:
         process, prepared = await self._start_in_sandbox(launch, seal, False, on_output)
         ended = await self._wait_for_end(process, seconds)
         if prepared.fds and ended.code == 1 and ended.output.startswith(BWRAP_ERROR_PREFIX):
-            raise ProcessFailed(
-                f"the sandbox could not be set up, so nothing ran: {ended.output.strip()[:400]}"
-            )
+            reason = ended.output.strip()[:400]
+            raise ProcessFailed(f"the sandbox could not be set up, so nothing ran: {reason}")
         return replace(ended, isolation=prepared.label)
 
     async def start(self, argv: tuple[str, ...], *, cwd: str = "", label: str = "") -> str:
-        return self._jobs.add(await self._start_plain(argv, cwd, True, None, None), label or " ".join(argv))
+        process = await self._start_plain(argv, cwd, True, None, None)
+        return self._add_job(process, label or " ".join(argv))
 
     async def start_sealed(self, launch: Launch, seal: str, *, label: str = "") -> str:
         process, _ = await self._start_in_sandbox(launch, seal, True, None)
-        return self._jobs.add(process, label or " ".join(launch.argv))
+        return self._add_job(process, label or " ".join(launch.argv))
+
+    def _add_job(self, process: ChildProcess, label: str) -> str:
+        name = f"job-{next(self._job_numbers)}"
+        watch = asyncio.create_task(self._watch_job(process), name=name)
+        self._jobs[name] = BackgroundJob(name, label, process, watch, time.time())
+        ended = [name for name, job in self._jobs.items() if job.watch.done()]
+        for oldest in ended[: max(len(self._jobs) - MAX_JOBS, 0)]:
+            del self._jobs[oldest]
+        return name
+
+    async def _watch_job(self, process: ChildProcess) -> None:
+        await process.child.ended.wait()
+        await self._release(process)
+
+    def _job(self, name: str) -> BackgroundJob:
+        job = self._jobs.get(name)
+        if job is None:
+            known = ", ".join(self._jobs) or "none"
+            raise ProcessFailed(f"unknown job {name}; jobs of this session: {known}")
+        return job
 
     async def _wait_for_end(self, process: ChildProcess, seconds: float) -> ProcessResult:
         timed_out = False
@@ -220,7 +180,8 @@ class LocalProcesses:
         environment: Mapping[str, str] | None,
         separate_errors: bool = False,
     ) -> ChildProcess:
-        self._require_open()
+        if self._closed:
+            raise ProcessFailed(CLOSED_MESSAGE)
         folder = os.path.join(self._root, cwd) if cwd else self._root
         variables = environments.scrub_environment(os.environ, environment) | dict([process_tree.make_mark()])
         process = await spawn_child(
@@ -231,11 +192,11 @@ class LocalProcesses:
     async def _start_in_sandbox(
         self, launch: Launch, seal: str, has_stdin: bool, on_output: Callable[[str], None] | None
     ) -> tuple[ChildProcess, SandboxedLaunch]:
-        self._require_open()
+        if self._closed:
+            raise ProcessFailed(CLOSED_MESSAGE)
         if launch.seal() != seal:
-            raise SealBroken(
-                "the command changed after it was approved, so it was not started", "call the tool again"
-            )
+            reason = "the command changed after it was approved, so it was not started"
+            raise SealBroken(reason, "call the tool again")
         sandbox = await self._get_sandbox()
         prepared = await _prepare_launch(sandbox, launch, process_tree.make_mark())
         try:
@@ -264,43 +225,47 @@ class LocalProcesses:
         return process
 
     async def _get_sandbox(self) -> "Sandbox":
-        """The sandbox, made with the first question for it: a start does not wait for it."""
+        """The sandbox, made when it is first needed: the start of cockpit does not wait for it."""
         if self._sandbox is None:
-            made = await asyncio.to_thread(_make_sandbox, self._root, self._settings, self._linked)
-            self._sandbox = self._sandbox or made
+            sandbox = await asyncio.to_thread(_make_sandbox, self._root, self._use, self._linked)
+            self._sandbox = self._sandbox or sandbox
         return self._sandbox
 
-    def _require_open(self) -> None:
-        if self._closed:
-            raise ProcessFailed(CLOSED_MESSAGE)
-
     async def output(self, job: str, cursor: int = 0) -> tuple[str, int]:
-        return self._jobs.output(job, cursor)
+        return self._job(job).process.child.output.since(cursor)
 
     async def wait(self, job: str, seconds: float) -> JobView:
         """The job once it has ended, or its state after `seconds`."""
-        return await self._jobs.wait(job, seconds)
+        found = self._job(job)
+        await asyncio.wait({found.watch}, timeout=max(seconds, 0.0))
+        return found.view()
 
     async def write(self, job: str, text: str) -> None:
-        self._jobs.write(job, text)
+        found = self._job(job)
+        pipe = found.process.transport.get_pipe_transport(0)
+        if not isinstance(pipe, asyncio.WriteTransport) or pipe.is_closing() or found.watch.done():
+            raise ProcessFailed(f"{job} no longer reads input; start the job again")
+        pipe.write(text.encode())
 
     async def cancel(self, job: str) -> JobView:
-        return await self._jobs.cancel(job)
+        found = self._job(job)
+        await run_to_completion(found.end())
+        return found.view()
 
     def jobs(self) -> tuple[JobView, ...]:
-        return self._jobs.views()
+        return tuple(job.view() for job in self._jobs.values())
 
     async def close(self) -> None:
         """End every process and refuse to start more."""
         self._closed = True
         await asyncio.gather(*(self._release(process) for process in tuple(self._running)))
-        await self._jobs.wait_for_all()
+        await asyncio.gather(*(job.watch for job in self._jobs.values()))
         if self._sandbox is not None:
             self._sandbox.close()
 
 
 def _require_program(launch: Launch, prepared: SandboxedLaunch) -> None:
-    """Raise the error for a missing program, which would otherwise be worded by the sandbox."""
+    """Raise the error for a missing program here: the sandbox's own message names no program."""
     program = launch.argv[0]
     path = prepared.environment.get("PATH", "") if not prepared.fds else None
     named = os.path.join(launch.cwd, program) if os.sep in program else program
@@ -308,15 +273,15 @@ def _require_program(launch: Launch, prepared: SandboxedLaunch) -> None:
         raise not_found_error(program, launch.cwd)
 
 
-def _make_sandbox(root: str, settings: SandboxSettings, linked: tuple[str, ...]) -> "Sandbox":
+def _make_sandbox(root: str, use: SandboxUse, linked: tuple[str, ...]) -> "Sandbox":
     from cockpit.workspace.sandbox.host_view import find_surroundings
     from cockpit.workspace.sandbox.sandbox import Sandbox
 
-    return Sandbox(find_surroundings(root, linked), settings)
+    return Sandbox(find_surroundings(root, linked), use)
 
 
 async def _prepare_launch(sandbox: "Sandbox", launch: Launch, mark: tuple[str, str]) -> SandboxedLaunch:
-    """Prepare `launch` in the sandbox. If cancelled meanwhile, clean up what was prepared."""
+    """Prepare `launch` in the sandbox. If cancelled meanwhile, release it again."""
     preparation = asyncio.ensure_future(sandbox.prepare(launch, mark))
     try:
         return await asyncio.shield(preparation)

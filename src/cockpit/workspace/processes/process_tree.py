@@ -1,8 +1,7 @@
-"""Ends a process together with everything it started: its group, its session, its descendants, and daemons
-that left all of these but still carry its mark. Starts nothing.
+"""Ends a process with its whole tree: its group, its session, its descendants, and daemons that left all of
+these but still carry its mark. Starts nothing.
 
-The mark is an environment variable: a daemon forks twice and opens a session of its own, but keeps its
-environment.
+The mark is an environment variable: a daemon forks twice and opens a new session, but keeps its environment.
 """
 
 import asyncio
@@ -30,7 +29,7 @@ def make_mark() -> tuple[str, str]:
 
 
 class SpawnOptions(TypedDict, total=False):
-    """What makes a child the leader of its own process group."""
+    """The options that make a child the leader of its own process group."""
 
     start_new_session: bool
     creationflags: int
@@ -68,7 +67,7 @@ async def end_tree(tree: ProcessTree) -> None:
     while living and time.monotonic() - began < TERMINATE_SECONDS:
         await asyncio.sleep(POLL_SECONDS)
         living = await asyncio.to_thread(_living_members, tree)
-    # What forks while it is being killed is found by the next round.
+    # Processes forked meanwhile are found in the next round.
     while living and time.monotonic() - began < KILL_SECONDS:
         await _signal_tree(tree, signal.SIGKILL)
         await asyncio.sleep(POLL_SECONDS)
@@ -92,8 +91,7 @@ def _living_members(tree: ProcessTree) -> frozenset[int]:
 
     parents: dict[int, int] = {}
     members: set[int] = set()
-    # Every program that a tool runs waits for a scan. `process_iter` remembers processes between calls,
-    # so that one costs little.
+    # Every program of a tool waits for a scan; `process_iter` caches processes between calls, so it is fast.
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, ProcessLookupError):
             if process.create_time() < tree.started - CLOCK_STEP_SECONDS:

@@ -20,7 +20,7 @@ TAIL_LINES = 40
 
 
 class ServerLog:
-    """A log file of one server: its stderr, what it printed, and our own lines.
+    """The log file of a server: its stderr, its other output, and lines of cockpit.
 
     Limited in size and rate, rotated to `NAME.log.1` when full. Methods may be called from any thread.
     """
@@ -34,8 +34,7 @@ class ServerLog:
         self._dropped = 0
 
     def write(self, content: bytes, mark: str = "") -> None:
-        """Append `content`, preceded by the time and `mark` if there is one. What exceeds the rate is dropped
-        and counted."""
+        """Append `content`, after the time and `mark` if there is one. Output above the rate is dropped."""
         with self._lock, contextlib.suppress(OSError):
             now = int(time.time())
             if now != self._second:
@@ -53,7 +52,7 @@ class ServerLog:
             self._append(content)
 
     def say(self, mark: str, text: str) -> None:
-        """Append a line of our own."""
+        """Append a line of cockpit."""
         self.write(text.encode("utf-8", "replace"), mark)
 
     def tail(self, lines: int = TAIL_LINES) -> str:

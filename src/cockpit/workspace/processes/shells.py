@@ -1,6 +1,6 @@
 """Which shell runs a command line, and which pattern of a plain command line can be remembered.
 
-Pure functions that do not know what is dangerous.
+Pure functions; they do not judge what is dangerous.
 """
 
 import re
@@ -103,8 +103,7 @@ SUBCOMMAND_WORD = re.compile(r"[a-z][a-z0-9:._-]*")
 
 
 def command_pattern(argv: tuple[str, ...]) -> str:
-    """The pattern that an approval of a plain command may store: `git status *`, `ls *`, or the whole
-    command."""
+    """The pattern that an approval of a plain command may store: `git status *`, or the whole command."""
     if not argv or "/" in argv[0]:
         return ""
     first, second, third = (*argv[:3], "", "")[:3]

@@ -1,5 +1,5 @@
 """The sandbox for programs that a model or a project chose: bubblewrap, else Landlock, else none.
 
-Start with `sandbox`, which turns a launch into what is started. Decides nothing about what may run. Must not
-import `processes`.
+Start with `sandbox`, which turns a launch into the command to start. Decides nothing about what may run. Must
+not import `processes`.
 """

@@ -28,14 +28,14 @@ def main() -> int:
 
 def _listen(listener: socket.socket, path: str) -> None:
     while True:
-        near, _ = listener.accept()
-        far = socket.socket(socket.AF_UNIX)
+        client, _ = listener.accept()
+        proxy = socket.socket(socket.AF_UNIX)
         try:
-            far.connect(path)
+            proxy.connect(path)
         except OSError:
-            near.close()
+            client.close()
             continue
-        for source, to in ((near, far), (far, near)):
+        for source, to in ((client, proxy), (proxy, client)):
             threading.Thread(target=_pour, args=(source, to), daemon=True).start()
 
 

@@ -11,9 +11,10 @@ from cockpit.plugin.workspace import Profile
 from cockpit.workspace.resolver import is_within
 from cockpit.workspace.sandbox.git_folders import GitFolders
 from cockpit.workspace.sandbox.guarded_paths import GuardedPaths
+from cockpit.workspace.sandbox.host_view import HostView
 
 # Bytes of memory for temporary files: in /tmp and the home folder, and in every other hidden folder.
-ROOM, LITTLE = str(2 << 30), str(64 << 20)
+LARGE_TMPFS, SMALL_TMPFS = str(2 << 30), str(64 << 20)
 # The socket of our proxy inside the sandbox.
 PROXY_SOCKET = "/run/cockpit-proxy"
 
@@ -30,19 +31,15 @@ class BubblewrapFeatures:
 
 @dataclass(frozen=True, slots=True)
 class SandboxView:
-    """What one launch sees. `outer` and `inner` are hidden folders around and inside the workspace, `masked`
-    single paths that cannot be opened, `top` the work tree that contains the root; `hosts_network`: there is
-    no network namespace."""
+    """The file system of one launch. `top` is the checkout that contains the root, `host` the rest of the
+    machine. With `hosts_network` there is no network namespace."""
 
     root: str
     top: str
     home: str
     cwd: str
     profile: Profile
-    outer: tuple[str, ...]
-    inner: tuple[str, ...]
-    shown: tuple[str, ...]
-    masked: tuple[str, ...]
+    host: HostView
     guarded: GuardedPaths
     stubs: tuple[str, ...]
     git: GitFolders
@@ -55,7 +52,7 @@ def bubblewrap_arguments(
     view: SandboxView, features: BubblewrapFeatures, environment: dict[str, str]
 ) -> list[str]:
     """All options, without the program; the command comes after `--`."""
-    uid, gid = (str(one) for one in features.ids)
+    uid, gid = map(str, features.ids)
     options = ["--unshare-user", "--uid", uid, "--gid", gid, "--unshare-all"]
     if view.hosts_network:
         options.append("--share-net")
@@ -65,37 +62,29 @@ def bubblewrap_arguments(
     for name, value in environment.items():
         options += ["--setenv", name, value]
     options += ["--ro-bind", "/", "/"]
-    options += [
-        *_hide_folders(view, view.outer, features),
-        *_show_paths(view, view.outer),
-        "--dir",
-        view.home,
-    ]
-    options += [
-        *_mount_workspace(view),
-        *_hide_folders(view, view.inner, features),
-        *_show_paths(view, view.inner),
-    ]
+    options += [*_hide_folders(view, view.host.outer, features), *_show_paths(view, view.host.outer)]
+    options += ["--dir", view.home, *_mount_workspace(view)]
+    options += [*_hide_folders(view, view.host.inner, features), *_show_paths(view, view.host.inner)]
     options += ["--bind", view.scratch, view.scratch]
     if view.proxy:
         options += ["--ro-bind", view.proxy, PROXY_SOCKET]
-    options += [*_mount_guards(view), *_mask_paths(view.masked), *_mount_devices(features)]
+    options += [*_mount_guards(view), *_mask_paths(view.host.masked), *_mount_devices(features)]
     return [*options, "--chdir", view.cwd]
 
 
 def _hide_folders(view: SandboxView, folders: tuple[str, ...], features: BubblewrapFeatures) -> list[str]:
     options: list[str] = []
     for folder in folders:
-        room = ROOM if folder == "/tmp" or is_within(view.home, folder) else LITTLE
+        size = LARGE_TMPFS if folder == "/tmp" or is_within(view.home, folder) else SMALL_TMPFS
         options += ["--perms", "1777" if folder in ("/tmp", "/var/tmp") else "0755"]
-        options += ["--size", room] if features.sizes else []
+        options += ["--size", size] if features.sizes else []
         options += ["--tmpfs", folder]
     return options
 
 
 def _show_paths(view: SandboxView, hides: tuple[str, ...]) -> list[str]:
-    paths = [one for one in view.shown if any(is_within(one, folder) for folder in hides)]
-    return [part for one in paths for part in ("--ro-bind-try", one, one)]
+    paths = [path for path in view.host.shown if any(is_within(path, folder) for folder in hides)]
+    return [part for path in paths for part in ("--ro-bind-try", path, path)]
 
 
 def _mount_workspace(view: SandboxView) -> list[str]:
@@ -113,11 +102,9 @@ def _mount_workspace(view: SandboxView) -> list[str]:
 def _mount_guards(view: SandboxView) -> list[str]:
     options: list[str] = []
     if view.profile != "read":
-        fixed = [one for one in view.git.fixed if one not in view.stubs]
-        stores = set(view.git.stores)
-        protected = [one for one in view.guarded.protected if one not in stores and one not in view.stubs]
-        for path in (*fixed, *protected):
-            options += ["--ro-bind-try", path, path]
+        protected = [path for path in view.guarded.protected if path not in view.git.stores]
+        for path in (*view.git.fixed, *protected):
+            options += ["--ro-bind-try", path, path] if path not in view.stubs else []
         for path in view.stubs:
             # An empty tmpfs costs a tenth of a bind mount.
             options += ["--perms", "0555", "--tmpfs", path]
@@ -138,7 +125,7 @@ def _mask_paths(paths: tuple[str, ...]) -> list[str]:
 
 def _mount_devices(features: BubblewrapFeatures) -> list[str]:
     # Without a size bubblewrap's /dev and shm could each take half of the memory.
-    options = ["--dev", "/dev", "--perms", "1777", *(("--size", ROOM) if features.sizes else ())]
+    options = ["--dev", "/dev", "--perms", "1777", *(("--size", LARGE_TMPFS) if features.sizes else ())]
     options += ["--tmpfs", "/dev/shm", "--remount-ro", "/dev"]
     options += ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
     for path in ("/proc/sysrq-trigger", "/proc/kcore", "/proc/kmsg", "/proc/keys"):

@@ -18,8 +18,8 @@ MAX_DEPTH = 8
 
 @dataclass(frozen=True, slots=True)
 class GitFolders:
-    """`stores` are the folders that a commit writes. `fixed` are paths in them that must not change, whether
-    they exist or not; `unwelcome` those that must not appear, where a stub would break git."""
+    """`stores` are the folders that a commit writes. `fixed` are paths in them that must not change or
+    appear, `unwelcome` those that must not appear where a stub would break git."""
 
     stores: tuple[str, ...] = ()
     fixed: tuple[str, ...] = ()
@@ -33,11 +33,11 @@ def git_folders(root: str) -> GitFolders:
         return GitFolders()
     if os.path.isdir(dot):
         return GitFolders((dot,), _fixed_paths(dot), _unwelcome_paths(dot))
-    own = read_pointer(dot, "gitdir:")
-    if not own or os.path.realpath(read_pointer(os.path.join(own, "gitdir"))) != os.path.realpath(dot):
+    store = read_pointer(dot, "gitdir:")
+    if not store or os.path.realpath(read_pointer(os.path.join(store, "gitdir"))) != os.path.realpath(dot):
         return GitFolders()
-    common = read_pointer(os.path.join(own, "commondir"))
-    if not common or os.path.dirname(own) != os.path.join(common, "worktrees"):
+    common = read_pointer(os.path.join(store, "commondir"))
+    if not common or os.path.dirname(store) != os.path.join(common, "worktrees"):
         return GitFolders()
     if not os.path.isfile(os.path.join(common, "HEAD")):
         return GitFolders()
@@ -45,17 +45,17 @@ def git_folders(root: str) -> GitFolders:
 
 
 def nested_git_folders(protected: tuple[str, ...], known: GitFolders) -> GitFolders:
-    """The git folders of repositories inside a workspace, among its protected paths: a build may work in
+    """The git folders of repositories inside a workspace, from its protected paths: a build may commit in
     them, but not change what git runs."""
-    found = [one for one in protected if os.path.basename(one) == ".git" and one not in known.stores]
-    stores = tuple(one for one in found if os.path.isdir(one))
-    fixed = tuple(one for store in stores for one in _fixed_paths(store) if os.path.lexists(one))
+    dots = (path for path in protected if os.path.basename(path) == ".git" and path not in known.stores)
+    stores = tuple(path for path in dots if os.path.isdir(path))
+    fixed = tuple(path for store in stores for path in _fixed_paths(store) if os.path.lexists(path))
     return GitFolders(stores, fixed)
 
 
 def work_tree_top(root: str, home: str) -> str:
-    """The top of the work tree that contains `root`: `root` itself if no folder above it is one. A home
-    folder that is a repository does not count."""
+    """The top of the work tree that contains `root`, or `root` itself outside of a repository. A home folder
+    that is a repository does not count."""
     above = root
     while not os.path.lexists(os.path.join(above, ".git")):
         if above in (os.path.dirname(above), home):
@@ -76,14 +76,14 @@ def read_pointer(file: str, word: str = "") -> str:
 
 
 def _fixed_paths(store: str) -> tuple[str, ...]:
-    found = [f"{store}/config", f"{store}/hooks", f"{store}/config.worktree"]
+    paths: list[str] = []
+    for folder in (store, *_submodule_stores(f"{store}/modules")):
+        paths += [f"{folder}/config", f"{folder}/hooks", f"{folder}/config.worktree"]
     with contextlib.suppress(OSError):
-        for one in sorted(os.listdir(f"{store}/worktrees"))[:MAX_SUBMODULES]:
-            kept = f"{store}/worktrees/{one}"
-            found += [f"{kept}/commondir", f"{kept}/gitdir", f"{kept}/config.worktree"]
-    for one in _submodule_stores(f"{store}/modules"):
-        found += [f"{one}/config", f"{one}/hooks", f"{one}/config.worktree"]
-    return tuple(one for one in found if os.path.lexists(one) or one == f"{store}/hooks")
+        for name in sorted(os.listdir(f"{store}/worktrees"))[:MAX_SUBMODULES]:
+            folder = f"{store}/worktrees/{name}"
+            paths += [f"{folder}/commondir", f"{folder}/gitdir", f"{folder}/config.worktree"]
+    return tuple(path for path in paths if os.path.lexists(path) or path == f"{store}/hooks")
 
 
 def _unwelcome_paths(store: str) -> tuple[str, ...]:
@@ -92,16 +92,16 @@ def _unwelcome_paths(store: str) -> tuple[str, ...]:
 
 
 def _submodule_stores(folder: str) -> list[str]:
-    """The stores of submodules below `folder`: a name may be a path (`libs/foo`), and one may contain
-    more."""
-    waiting, found, looked = [(folder, 0)], list[str](), 0
-    while waiting and looked < MAX_FOLDERS and len(found) < MAX_SUBMODULES:
-        here, depth = waiting.pop()
-        looked += 1
-        with contextlib.suppress(OSError), os.scandir(here) as entries:
-            below = sorted(one.path for one in entries if one.is_dir(follow_symlinks=False))
-            if os.path.isfile(f"{here}/HEAD"):
-                found.append(here)
-                below = [f"{here}/modules"] if f"{here}/modules" in below else []
-            waiting += [(one, depth + 1) for one in below if depth < MAX_DEPTH]
-    return found
+    """The git folders of submodules below `folder`: a submodule's name may be a path (`libs/foo`), and a
+    submodule may contain others."""
+    pending, stores, visited = [(folder, 0)], list[str](), 0
+    while pending and visited < MAX_FOLDERS and len(stores) < MAX_SUBMODULES:
+        folder, depth = pending.pop()
+        visited += 1
+        with contextlib.suppress(OSError), os.scandir(folder) as entries:
+            below = sorted(entry.path for entry in entries if entry.is_dir(follow_symlinks=False))
+            if os.path.isfile(f"{folder}/HEAD"):
+                stores.append(folder)
+                below = [f"{folder}/modules"] if f"{folder}/modules" in below else []
+            pending += [(path, depth + 1) for path in below if depth < MAX_DEPTH]
+    return stores

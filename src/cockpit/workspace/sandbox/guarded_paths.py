@@ -1,10 +1,10 @@
-"""The paths in a workspace that a sandboxed program must not touch: those that control later programs, and
-secrets.
+"""The paths in a workspace that a sandboxed program must not touch: secrets, and files that control later
+programs.
 
-Existing ones are found by `GuardedPathWatch`, which walks the workspace once and later reads only folders
-whose time changed. Names that must not appear get a stub: an empty folder to mount over (git ignores an empty
-folder, not an empty file), made before and removed after, also after a kill. Links, which cannot be mounted
-over, are compared before and after.
+`GuardedPathWatch` finds those that exist; it walks the workspace once and later reads only folders whose
+modification time changed. Names that must not appear get a stub: an empty folder to mount over (git ignores
+an empty folder, not an empty file), made before the run and removed after it, also after a kill. Links cannot
+be mounted over; they are compared before and after.
 """
 
 import contextlib
@@ -39,8 +39,8 @@ CLOCK_RESOLUTION_NS = 50_000_000
 
 @dataclass(frozen=True, slots=True)
 class GuardedPaths:
-    """Absolute paths that exist now. `links` are symbolic links among the protected paths: their targets are
-    not ours to mount on. `whole` is False if the tree has more folders than are scanned."""
+    """Absolute paths that exist now. `links` are symbolic links among the protected paths. `whole` is False
+    if the tree has more folders than are scanned."""
 
     protected: tuple[str, ...] = ()
     secret: tuple[str, ...] = ()
@@ -56,7 +56,7 @@ def stub_names(is_home: bool) -> tuple[str, ...]:
 
 def unwelcome_paths(root: str) -> tuple[str, ...]:
     """Protected names at `root` that get no stub: what appears there is removed afterwards."""
-    return tuple(os.path.join(root, one) for one in sorted(path_names.RUN_LATER_FILES - PROJECT_FILES))
+    return tuple(os.path.join(root, name) for name in sorted(path_names.RUN_LATER_FILES - PROJECT_FILES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,35 +82,32 @@ class GuardedPathWatch:
 
     def look(self) -> GuardedPaths:
         """The guarded paths now. Costs one `stat` per folder: some milliseconds for ten thousand files."""
-        waiting, seen = [self._root], dict[str, _ScannedFolder]()
-        stat, past = os.lstat, self._known.get
-        while waiting and len(seen) < MAX_GUARDED_FOLDERS and not self._stopped:
-            path = waiting.pop()
+        pending, scanned = [self._root], dict[str, _ScannedFolder]()
+        while pending and len(scanned) < MAX_GUARDED_FOLDERS and not self._stopped:
+            path = pending.pop()
             try:
-                changed = stat(path).st_mtime_ns
-                found = past(path)
-                if found is None or found.changed != changed:
-                    found = self._read(path, changed)
+                changed = os.lstat(path).st_mtime_ns
+                folder = self._known.get(path)
+                if folder is None or folder.changed != changed:
+                    folder = self._read(path, changed)
             except OSError:
                 continue
-            seen[path] = found
-            waiting += found.folders
-        self._known = seen
-        rows = seen.values()
-        protected = (
-            *(one for row in rows for one in row.protected),
-            *self._tails(path_names.RUN_LATER_TAILS),
+            scanned[path] = folder
+            pending += folder.folders
+        self._known = scanned
+        rows = scanned.values()
+        protected = [path for row in rows for path in row.protected] + self._tails(path_names.RUN_LATER_TAILS)
+        secret = [path for row in rows for path in row.secret] + self._tails(path_names.SECRET_TAILS)
+        links = tuple(path for row in rows for path in row.links)
+        whole = not pending and max(len(protected), len(secret)) <= MAX_GUARDED_PATHS
+        return GuardedPaths(
+            tuple(protected[:MAX_GUARDED_PATHS]), tuple(secret[:MAX_GUARDED_PATHS]), links, whole
         )
-        secret = (*(one for row in rows for one in row.secret), *self._tails(path_names.SECRET_TAILS))
-        links = tuple(one for row in rows for one in row.links)
-        whole = not waiting and max(len(protected), len(secret)) <= MAX_GUARDED_PATHS
-        return GuardedPaths(protected[:MAX_GUARDED_PATHS], secret[:MAX_GUARDED_PATHS], links, whole)
 
-    def _tails(self, tails: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
+    def _tails(self, tails: tuple[tuple[str, ...], ...]) -> list[str]:
         """Names with several parts matter in a home folder only."""
-        if not self._in_home:
-            return ()
-        return tuple(path for one in tails if os.path.exists(path := os.path.join(self._root, *one)))
+        candidates = [os.path.join(self._root, *tail) for tail in tails] if self._in_home else []
+        return [path for path in candidates if os.path.exists(path)]
 
     def _read(self, path: str, changed: int) -> _ScannedFolder:
         folders, protected, secret, links = list[str](), list[str](), list[str](), list[str]()
@@ -123,8 +120,9 @@ class GuardedPathWatch:
                         secret.append(real)
                 elif entry.is_dir(follow_symlinks=False) and entry.name not in PACKAGE_FOLDERS:
                     folders.append(entry.path)
-        kept = -1 if time.time_ns() - changed < CLOCK_RESOLUTION_NS else changed
-        return _ScannedFolder(kept, tuple(folders), tuple(protected), tuple(secret), tuple(links))
+        if time.time_ns() - changed < CLOCK_RESOLUTION_NS:
+            changed = -1
+        return _ScannedFolder(changed, tuple(folders), tuple(protected), tuple(secret), tuple(links))
 
 
 MAX_NAMED_PATHS = 10
@@ -133,17 +131,17 @@ LinkStates = tuple[tuple[str, str], ...]
 
 def record_links(links: tuple[str, ...], unwelcome: tuple[str, ...]) -> LinkStates:
     """Each path with the target of its link; "" for a path that does not exist and must not appear."""
-    found = []
+    states = []
     for path in links:
         with contextlib.suppress(OSError):
-            found.append((path, os.readlink(path)))
-    return (*found, *((path, "") for path in unwelcome if not os.path.lexists(path)))
+            states.append((path, os.readlink(path)))
+    return (*states, *((path, "") for path in unwelcome if not os.path.lexists(path)))
 
 
-def restore_links(seen: LinkStates, aside: str) -> tuple[str, ...]:
-    """Restore what was changed; what replaced it is moved to the folder `aside`. Returns the paths."""
+def restore_links(before: LinkStates, aside: str) -> tuple[str, ...]:
+    """Restore changed links and move what replaced them to the folder `aside`. Returns their paths."""
     restored = []
-    for path, target in seen:
+    for path, target in before:
         if _is_unchanged(path, target):
             continue
         with contextlib.suppress(OSError):
@@ -157,24 +155,19 @@ def restore_links(seen: LinkStates, aside: str) -> tuple[str, ...]:
 
 
 def format_report(restored: tuple[str, ...], appeared: tuple[str, ...], root: str) -> str:
-    """What is added to the output of a command, or nothing."""
-    lines = []
-    if restored:
-        lines.append(
-            f"restored protected paths that the command had changed: {_format_names(restored, root)}"
-        )
-    if appeared:
-        lines.append(
-            f"new files that control other programs, check them before use: {_format_names(appeared, root)}"
-        )
-    return "".join(f"\n[{line}]\n" for line in lines)
+    """The lines that are added to the output of a command."""
+    messages = (
+        ("restored protected paths that the command had changed", restored),
+        ("new files that control other programs, check them before use", appeared),
+    )
+    return "".join(f"\n[{text}: {_format_names(paths, root)}]\n" for text, paths in messages if paths)
 
 
 def _format_names(paths: tuple[str, ...], root: str) -> str:
-    """A few of the paths. A name with unusual characters cannot pass for a line of ours."""
-    names = [os.path.relpath(one, root) for one in paths[:MAX_NAMED_PATHS]]
+    """A few of the paths. A name with unusual characters cannot imitate a line of cockpit."""
+    names = [os.path.relpath(path, root) for path in paths[:MAX_NAMED_PATHS]]
     more = f" and {len(paths) - MAX_NAMED_PATHS} more" if len(paths) > MAX_NAMED_PATHS else ""
-    return ", ".join(one if one.isprintable() else ascii(one) for one in names) + more
+    return ", ".join(name if name.isprintable() else ascii(name) for name in names) + more
 
 
 def _is_unchanged(path: str, target: str) -> bool:
@@ -217,44 +210,43 @@ class MountStubs:
         with self._locked():
             token = os.open(self._users, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
-                if _is_only_user(token):
-                    self._sweep()
-                known = set(self._read())
-                candidates = (*(os.path.join(self._root, one) for one in stub_names(self._is_home)), *extra)
-                missing = [one for one in candidates if one not in known and not os.path.lexists(one)]
-                # Recorded first: a kill in between leaves a name too many in the record, not a stub.
-                self._write(sorted(known.union(missing)))
-                made = known.union(one for one in missing if _make_stub(one))
+                self._sweep_if_only_user(token)
+                stubs = set(self._read())
+                candidates = (*(os.path.join(self._root, name) for name in stub_names(self._is_home)), *extra)
+                missing = [path for path in candidates if path not in stubs and not os.path.lexists(path)]
+                # Recorded first: a kill in between leaves an extra name in the record, not a stub.
+                self._record.write_text(json.dumps(sorted(stubs.union(missing))), encoding="ascii")
+                for path in missing:
+                    with contextlib.suppress(OSError):
+                        os.mkdir(path)
+                        stubs.add(path)
                 _flock(token, "LOCK_SH")
             except BaseException:
                 os.close(token)
                 raise
-            return token, tuple(sorted(one for one in made if os.path.lexists(one)))
+            return token, tuple(sorted(path for path in stubs if os.path.lexists(path)))
 
     def end(self, token: int) -> None:
         """Remove the stubs if no other program needs them."""
         with self._locked():
             try:
-                if _is_only_user(token):
-                    self._sweep()
+                self._sweep_if_only_user(token)
             finally:
                 os.close(token)
 
     def sweep(self) -> None:
-        """Remove what a killed cockpit left here."""
-        if not self._record.exists():
-            return
-        with self._locked():
-            token = os.open(self._users, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            try:
-                if _is_only_user(token):
-                    self._sweep()
-            finally:
-                os.close(token)
+        """Remove the stubs that a killed cockpit left here."""
+        if self._record.exists():
+            self.end(os.open(self._users, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
 
-    def _sweep(self) -> None:
+    def _sweep_if_only_user(self, token: int) -> None:
+        """Remove all stubs if no other process holds the users' lock, which is then held exclusively."""
+        try:
+            _flock(token, "LOCK_EX", "LOCK_NB")
+        except BlockingIOError:
+            return
         for path in self._read():
-            # Only empty folders: anything else belongs to someone.
+            # Only empty folders: anything else belongs to the user.
             with contextlib.suppress(OSError):
                 os.rmdir(path)
         self._record.unlink(missing_ok=True)
@@ -271,13 +263,10 @@ class MountStubs:
 
     def _read(self) -> list[str]:
         try:
-            found = json.loads(self._record.read_bytes())
+            paths = json.loads(self._record.read_bytes())
         except (OSError, ValueError):
             return []
-        return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
-
-    def _write(self, paths: list[str]) -> None:
-        self._record.write_text(json.dumps(paths), encoding="ascii")
+        return [path for path in paths if isinstance(path, str)] if isinstance(paths, list) else []
 
 
 def _flock(file: int, *flags: str) -> None:
@@ -285,20 +274,3 @@ def _flock(file: int, *flags: str) -> None:
     import fcntl
 
     fcntl.flock(file, sum(getattr(fcntl, flag) for flag in flags))
-
-
-def _is_only_user(token: int) -> bool:
-    """Whether nobody else holds the users' lock; if so this process now holds it exclusively."""
-    try:
-        _flock(token, "LOCK_EX", "LOCK_NB")
-    except BlockingIOError:
-        return False
-    return True
-
-
-def _make_stub(path: str) -> bool:
-    try:
-        os.mkdir(path)
-    except OSError:
-        return False
-    return True

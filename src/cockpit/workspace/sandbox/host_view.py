@@ -1,8 +1,7 @@
-"""What a sandboxed program sees of the machine besides its workspace: hidden folders, and toolchains shown
-read-only.
+"""The machine as a sandboxed program sees it outside of its workspace: hidden folders, visible toolchains.
 
-Also the scratch folder of each root, the only other place that such a program may write. Whoever reads files
-there follows no link: programs wrote them.
+Also the scratch folder of each root, the only other place that such a program may write. Files there are read
+without following links.
 """
 
 import contextlib
@@ -62,8 +61,8 @@ NOT_INSTALLATIONS = frozenset({".cargo", ".local", ".config", ".m2", ".gradle", 
 
 @dataclass(frozen=True, slots=True)
 class HostView:
-    """The machine as a sandboxed program sees it: folders hidden around and inside the workspace, paths shown
-    again in them, and single paths that are masked."""
+    """Folders hidden around (`outer`) and inside (`inner`) the workspace, paths shown again in them, and
+    single paths that are masked."""
 
     outer: tuple[str, ...]
     inner: tuple[str, ...]
@@ -72,12 +71,13 @@ class HostView:
 
 
 def look_at_host(around: Surroundings, environment: Mapping[str, str], prefixes: tuple[str, ...]) -> HostView:
-    """Look now, at some hundred paths; frequent callers cache the result for a while."""
+    """The current view; looks at some hundred paths, so cache it for a while."""
     outer, inner = hidden_folders(around.home, around.own, around.root)
-    masked = (*secrets_in_toolchains(around.home), *readable_system_secrets())
-    return HostView(
-        outer, inner, (*shown_toolchains(around.home, environment, prefixes), *around.linked), masked
-    )
+    toolchain_secrets = (os.path.join(around.home, name) for name in sorted(TOOLCHAIN_SECRETS))
+    masked = [path for path in toolchain_secrets if os.path.lexists(path)]
+    masked += [path for path in sorted(SYSTEM_SECRETS) if os.path.exists(path) and os.access(path, os.R_OK)]
+    shown = (*shown_toolchains(around.home, environment, prefixes), *around.linked)
+    return HostView(outer, inner, shown, tuple(masked))
 
 
 def scratch_folder(root: str) -> str:
@@ -88,74 +88,62 @@ def scratch_folder(root: str) -> str:
 
 def find_surroundings(root: str, linked: tuple[str, ...] = ()) -> Surroundings:
     """The folders around `root` (real), as they are now."""
-    own = tuple(os.path.realpath(one) for one in (paths.config(), paths.state(), paths.cache()))
+    own = tuple(map(os.path.realpath, (paths.config(), paths.state(), paths.cache())))
     home = os.path.realpath(os.path.expanduser("~"))
     return Surroundings(root, home, own, str(paths.state()), scratch_folder(root), linked)
 
 
 def hidden_folders(home: str, own: tuple[str, ...], root: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The folders that appear empty to a sandboxed program: those around or beside `root`, and those inside
-    it."""
-    found = {os.path.realpath(one) for one in (*HIDDEN_FOLDERS, home, *own)} - {"/", root}
-    folders = sorted(one for one in found if os.path.isdir(one))
-    inner = [one for one in folders if is_within(one, root)]
-    return outermost_folders([one for one in folders if one not in inner]), outermost_folders(inner)
+    """The folders that appear empty to a sandboxed program: those outside of `root`, and those inside it."""
+    candidates = set(map(os.path.realpath, (*HIDDEN_FOLDERS, home, *own))) - {"/", root}
+    folders = sorted(filter(os.path.isdir, candidates))
+    inner = [folder for folder in folders if is_within(folder, root)]
+    return outermost_folders([folder for folder in folders if folder not in inner]), outermost_folders(inner)
 
 
 def outermost_folders(folders: list[str]) -> tuple[str, ...]:
     """Sorted `folders` without those inside another."""
-    found: list[str] = []
+    outermost: list[str] = []
     for folder in folders:
-        if not is_below(folder, found):
-            found.append(folder)
-    return tuple(found)
+        if not is_below(folder, outermost):
+            outermost.append(folder)
+    return tuple(outermost)
 
 
 def shown_toolchains(home: str, environment: Mapping[str, str], prefixes: tuple[str, ...]) -> tuple[str, ...]:
-    """The toolchains inside hidden folders that are shown: known ones, what `PATH` and toolchain variables
-    name, and `prefixes` (our own Python). Real paths, outermost only."""
-    wanted = [os.path.join(home, one) for one in sorted(TOOLCHAINS)]
+    """The toolchains inside hidden folders that are shown: known ones, those in `PATH` and toolchain
+    variables, and `prefixes` (our own Python). Real paths, outermost only."""
+    wanted = [os.path.join(home, name) for name in sorted(TOOLCHAINS)]
     wanted += [environment[name] for name in sorted(TOOLCHAIN_VARIABLES) if environment.get(name)]
     for entry in environment.get("PATH", "").split(os.pathsep):
         wanted += list(_installation_folders(entry, home))
-    wanted += [*prefixes, *(os.path.join(home, one) for one in GIT_SETTINGS)]
+    wanted += [*prefixes, *(os.path.join(home, name) for name in GIT_SETTINGS)]
     hides = (*HIDDEN_FOLDERS, home)
-    real = sorted({os.path.normpath(one) for one in wanted if os.path.isabs(one)})
-    return outermost_folders([one for one in real if is_below(one, hides) and _may_be_shown(one, home)])
-
-
-def secrets_in_toolchains(home: str) -> tuple[str, ...]:
-    """The secrets inside toolchains."""
-    return tuple(
-        path for one in sorted(TOOLCHAIN_SECRETS) if os.path.lexists(path := os.path.join(home, one))
-    )
-
-
-def readable_system_secrets() -> tuple[str, ...]:
-    return tuple(one for one in sorted(SYSTEM_SECRETS) if os.path.exists(one) and os.access(one, os.R_OK))
+    real = sorted({os.path.normpath(path) for path in wanted if os.path.isabs(path)})
+    return outermost_folders([path for path in real if is_below(path, hides) and _may_be_shown(path, home)])
 
 
 def reachable_sockets(
-    hides: tuple[str, ...], seen: tuple[str, ...], listing: str = "/proc/net/unix"
+    hides: tuple[str, ...], shown: tuple[str, ...], listing: str = "/proc/net/unix"
 ) -> tuple[str, ...]:
-    """The sockets of other programs with a path outside of `hides` or inside `seen`: a network namespace does
-    not stop a program that can reach the path."""
+    """The sockets of other programs with a path outside of `hides` or inside `shown`: a network namespace
+    does not stop a program that can reach the path."""
     try:
         lines = Path(listing).read_text(encoding="utf-8", errors="surrogateescape").splitlines()[1:]
     except OSError:
         return ()
-    found = {fields[7] for line in lines if len(fields := line.split(maxsplit=7)) == 8}
-    absolute = (one for one in found if one.startswith("/"))
-    open_ones = (one for one in absolute if is_below(one, seen) or not is_below(one, hides))
-    return tuple(sorted(one for one in open_ones if os.path.exists(one) and os.path.realpath(one) == one))
+    paths = {fields[7] for line in lines if len(fields := line.split(maxsplit=7)) == 8}
+    absolute = (path for path in paths if path.startswith("/"))
+    visible = (path for path in absolute if is_below(path, shown) or not is_below(path, hides))
+    return tuple(sorted(path for path in visible if os.path.exists(path) and os.path.realpath(path) == path))
 
 
 def is_below(path: str, folders: tuple[str, ...] | list[str]) -> bool:
-    return any(is_within(path, one) for one in folders)
+    return any(is_within(path, folder) for folder in folders)
 
 
 def _installation_folders(entry: str, home: str) -> Iterator[str]:
-    """A folder of programs, and the installation whose `bin` it is."""
+    """A folder in PATH, and the installation whose `bin` it is."""
     if not os.path.isabs(entry):
         return
     yield entry
@@ -175,35 +163,31 @@ def _may_be_shown(path: str, home: str) -> bool:
         if path_names.secret_reason(parts, in_home=True):
             return False
         if "/".join(parts) in GIT_SETTINGS:
-            return _holds_no_key(path)
+            # Git settings may contain a password in a URL, or a header with a token.
+            try:
+                return KEY_IN_GIT_SETTINGS.search(Path(path).read_bytes()) is None
+            except OSError:
+                return False
     return True
-
-
-def _holds_no_key(path: str) -> bool:
-    """Git settings may contain a password in a URL, or a header with a token."""
-    try:
-        return KEY_IN_GIT_SETTINGS.search(Path(path).read_bytes()) is None
-    except OSError:
-        return False
 
 
 MAX_SCRATCH_CHARACTERS = 64_000_000
 
 
 def scratch_file_path(root: str, name: str) -> str:
-    """Where a program that runs in `root` may leave a file called `name`."""
+    """The path of the file `name` in the scratch folder of `root`."""
     return os.path.join(scratch_folder(os.path.realpath(root)), name)
 
 
 def prepare_scratch_file(path: str) -> None:
-    """Before a run: create the folder and remove the file."""
+    """Create the folder of the file and remove the file. Call it before a run."""
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)
 
 
 def consume_scratch_file(path: str) -> str:
-    """What a run left at `path`, which is removed; "" if it is not a regular file."""
+    """The text that a run wrote to `path`, "" if it is not a regular file. Removes the file."""
     if not path:
         return ""
     # Non-blocking: opening a pipe would wait for a writer.

@@ -28,7 +28,7 @@ JOIN_SCRIPT = 'echo $$ >"$1/cgroup.procs" || exit 125; shift; exec "$@"'
 
 @dataclass(frozen=True, slots=True)
 class ResourceLimits:
-    """`inside` goes before the command, `outside` before the sandbox. `missing` says what is not limited."""
+    """Arguments before the command (`inside`) and the sandbox (`outside`). `missing` names absent limits."""
 
     inside: tuple[str, ...] = ()
     outside: tuple[str, ...] = ()
@@ -36,7 +36,7 @@ class ResourceLimits:
 
 
 def resource_limits(uid: int, groups: Path = CGROUP_ROOT) -> ResourceLimits:
-    """The limits that work here. Makes a control group for root; `remove_group` removes it."""
+    """The limits that work on this machine. Makes a control group for root; `remove_group` removes it."""
     program = shutil.which("prlimit", path="/usr/bin:/bin:/usr/local/bin")
     inside: tuple[str, ...] = ()
     if program:
@@ -119,24 +119,19 @@ def landlock_version() -> int:
 
 
 def visible_paths(hides: tuple[str, ...], folder: str = "/") -> Iterator[str]:
-    """The paths that together contain the whole file system except `hides` and what is in them."""
+    """The paths that together contain the whole file system except the folders `hides`."""
     with os.scandir(folder) as entries:
         for entry in entries:
-            if entry.is_symlink() or any(is_within(entry.path, one) for one in hides):
+            if entry.is_symlink() or any(is_within(entry.path, hidden) for hidden in hides):
                 continue
-            if not any(is_within(one, entry.path) for one in hides):
+            if not any(is_within(hidden, entry.path) for hidden in hides):
                 yield entry.path
             elif entry.is_dir():
                 yield from visible_paths(hides, entry.path)
 
 
 def launch_plan(
-    argv: tuple[str, ...],
-    *,
-    reads: tuple[str, ...],
-    writes: tuple[str, ...],
-    connects: bool,
-    refusals: bytes,
+    argv: tuple[str, ...], *, reads: tuple[str, ...], writes: tuple[str, ...], connects: bool, refusals: bytes
 ) -> bytes:
     """The plan for the launcher, which confines itself and then becomes `argv`."""
     counts = {name.upper(): most for name, most in limit_values()}

@@ -1,4 +1,4 @@
-"""Finds out by trying what this machine can sandbox a program with, and how to fix what is missing."""
+"""Tries which sandbox works on this machine, and says how to get the full one."""
 
 import os
 import shutil
@@ -36,7 +36,7 @@ NAMESPACE_SETTINGS = (
 
 @dataclass(frozen=True, slots=True)
 class ProbeResult:
-    """The result: `features` is set if bubblewrap works."""
+    """What works here. `features` is set if bubblewrap works."""
 
     isolation: Isolation
     features: BubblewrapFeatures | None = None
@@ -47,9 +47,13 @@ def probe_sandbox(platform: str = sys.platform, machine: str = "") -> ProbeResul
     if platform != "linux":
         return ProbeResult(Isolation("none", "none", unsupported_reason(platform)))
     # With `.` in PATH an untrusted folder would decide what the sandbox is.
-    where = absolute_search_path(os.environ.get("PATH", os.defpath))
-    is_there = os.access(SYSTEM_BWRAP, os.X_OK) and _is_in_path(SYSTEM_BWRAP)
-    program = SYSTEM_BWRAP if is_there else shutil.which("bwrap", path=where)
+    search_path = os.environ.get("PATH", os.defpath)
+    # A user who removes the folder of a program from PATH means it; a fake earlier in PATH is ignored.
+    in_path = os.path.dirname(SYSTEM_BWRAP) in search_path.split(os.pathsep)
+    has_system_bwrap = in_path and os.access(SYSTEM_BWRAP, os.X_OK)
+    program = (
+        SYSTEM_BWRAP if has_system_bwrap else shutil.which("bwrap", path=absolute_search_path(search_path))
+    )
     features, message = _try_bubblewrap(program) if program else (None, "")
     filtered = bool(refusals(machine or os.uname().machine, unix=True))
     if features is not None and filtered:
@@ -66,34 +70,32 @@ def probe_sandbox(platform: str = sys.platform, machine: str = "") -> ProbeResul
 
 def unsupported_reason(platform: str) -> str:
     """Why there is no sandbox on a system other than Linux."""
-    if platform == "darwin":
-        return "macOS has no supported sandbox (sandbox-exec is deprecated); approvals protect you"
-    if platform == "win32":
-        return (
-            "Windows has no sandbox that cockpit can set up without an administrator; approvals protect you"
-        )
-    return f"cockpit has no sandbox for {platform}; approvals protect you"
+    reasons = {
+        "darwin": "macOS has no supported sandbox (sandbox-exec is deprecated)",
+        "win32": "Windows has no sandbox that cockpit can set up without an administrator",
+    }
+    return f"{reasons.get(platform, f'cockpit has no sandbox for {platform}')}; approvals protect you"
 
 
 def bubblewrap_failure_reason(
-    program: str, message: str, which: Callable[[str], str | None], knob: Callable[[str], str]
+    program: str, message: str, which: Callable[[str], str | None], read_setting: Callable[[str], str]
 ) -> str:
     """Why bubblewrap does not work here, with the command that fixes it if one is known. Pure."""
     if not program:
-        verb = next((f"`{words} bubblewrap`" for tool, words in INSTALL_COMMANDS.items() if which(tool)), "")
-        return f"bubblewrap is not installed; {verb or 'install the package bubblewrap'}"
-    for name, bad, mend in NAMESPACE_SETTINGS:
-        if knob(name) == bad:
-            return f"user namespaces are switched off; `{mend}`"
+        installs = (f"`{command} bubblewrap`" for tool, command in INSTALL_COMMANDS.items() if which(tool))
+        return f"bubblewrap is not installed; {next(installs, 'install the package bubblewrap')}"
+    for name, bad, fix in NAMESPACE_SETTINGS:
+        if read_setting(name) == bad:
+            return f"user namespaces are switched off; `{fix}`"
     return f"bubblewrap cannot set up a sandbox here: {message or 'it gave no reason'}"
 
 
 def _try_bubblewrap(program: str) -> tuple[BubblewrapFeatures | None, str]:
     """What this bubblewrap supports, tried with a real sandbox; None and its error message if it fails."""
-    asked = _run((program, "--help"))
-    if asked is None or asked.returncode != 0:
+    shown = _run((program, "--help"))
+    if shown is None or shown.returncode != 0:
         return None, f"{program} does not respond"
-    text = asked.stdout + asked.stderr
+    text = shown.stdout + shown.stderr
     # Root inside could undo --disable-userns, so an ordinary user runs inside.
     uid, gid = os.getuid() or 1000, os.getgid() or 1000
     message = ""
@@ -106,23 +108,17 @@ def _try_bubblewrap(program: str) -> tuple[BubblewrapFeatures | None, str]:
         options += ["--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv"]
         options += ["--ro-bind", "/", "/", "--tmpfs", "/tmp", "--dev", "/dev", "--proc", "/proc"]
         options += ["--ro-bind", "/proc/sys", "/proc/sys"]
-        done = _run_filtered((program, *options), ("/bin/sh", "-c", "echo $$"))
+        # With the seccomp filter that commands get.
+        fd = memory_file(refusals(os.uname().machine, unix=False))
+        try:
+            done = _run((program, *options, "--seccomp", str(fd), "--", "/bin/sh", "-c", "echo $$"), fd)
+        finally:
+            os.close(fd)
         # In a pid namespace the shell is one of the first processes; a fake bwrap would not pass this.
         if done is not None and done.returncode == 0 and done.stdout.strip() in ("1", "2", "3"):
             return features, ""
         message = message or _first_line(done)
     return None, message
-
-
-def _run_filtered(
-    options: tuple[str, ...], command: tuple[str, ...]
-) -> "subprocess.CompletedProcess[str] | None":
-    """Run with the seccomp filter that commands get."""
-    fd = memory_file(refusals(os.uname().machine, unix=False))
-    try:
-        return _run((*options, "--seccomp", str(fd), "--", *command), fd)
-    finally:
-        os.close(fd)
 
 
 def memory_file(content: bytes) -> int:
@@ -155,11 +151,6 @@ def _first_line(done: "subprocess.CompletedProcess[str] | None") -> str:
         return "it does not respond"
     lines = done.stderr.strip().splitlines()
     return lines[0][:200] if lines else f"it ended with code {done.returncode}"
-
-
-def _is_in_path(program: str) -> bool:
-    """A user who removes a program's folder from PATH means it; a fake earlier in PATH is ignored."""
-    return os.path.dirname(program) in os.environ.get("PATH", os.defpath).split(os.pathsep)
 
 
 def _read_setting(name: str) -> str:

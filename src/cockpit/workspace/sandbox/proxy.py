@@ -2,8 +2,8 @@
 
 Its socket has a path that is mounted into the sandbox. Hosts are compared by exact name. Requests are not
 trusted: a name with an unusual character, another port, or an allowed name that resolves to an address of
-this machine is refused. The proxy cannot see into TLS: what is served under an allowed name is up to the
-owner of the name.
+this machine is refused. The proxy cannot look into TLS: the owner of an allowed name decides what is served
+there.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ HOP_BY_HOP = (b"proxy-", b"connection:", b"keep-alive:", b"host:")
 
 @dataclass(frozen=True, slots=True)
 class ProxyTarget:
-    """The target of a request: `head` is what is sent on, empty for a tunnel."""
+    """The target of a request: `head` is forwarded to it, empty for a tunnel."""
 
     host: str
     port: int
@@ -87,10 +87,10 @@ class Proxy:
             await writer.drain()
             return
         async with asyncio.timeout(TIMEOUT_SECONDS):
-            there, onward = await asyncio.open_connection(address, target.port)
+            remote, onward = await asyncio.open_connection(address, target.port)
         try:
             (onward if target.head else writer).write(target.head or b"HTTP/1.1 200 OK\r\n\r\n")
-            await asyncio.gather(_copy(reader, onward), _copy(there, writer))
+            await asyncio.gather(_copy(reader, onward), _copy(remote, writer))
         finally:
             onward.close()
 
@@ -100,14 +100,13 @@ class Proxy:
         if not named and not (target.host in self._hosts and target.port in DEFAULT_PORTS):
             return None
         loop = asyncio.get_running_loop()
-        found = await loop.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
-        address = str(found[0][4][0])
+        addresses = await loop.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
+        address = str(addresses[0][4][0])
         return address if is_reachable(target.host, address) else None
 
 
 def is_reachable(host: str, address: str) -> bool:
-    """Whether a host name may resolve to `address`: this machine and its neighbours only by their own
-    names."""
+    """Whether `host` may resolve to `address`: this machine and its neighbours only by their own names."""
     at = ipaddress.ip_address(address.partition("%")[0])
     if host == "localhost" or host == address:
         return True
@@ -125,14 +124,14 @@ def parse_request(head: bytes) -> ProxyTarget | None:
         return _parse_target(url, 443)
     if not url.lower().startswith(b"http://"):
         return None
-    place, slash, rest = url[7:].partition(b"/")
+    place, slash, path = url[7:].partition(b"/")
     target = _parse_target(place, 80)
     if target is None:
         return None
-    kept = [line for line in lines[1:] if not line.lower().startswith(HOP_BY_HOP)]
-    start = b" ".join((method, (slash or b"/") + rest, b"HTTP/1.1"))
+    headers = [line for line in lines[1:] if not line.lower().startswith(HOP_BY_HOP)]
+    start = b" ".join((method, (slash or b"/") + path, b"HTTP/1.1"))
     # One request per connection: a second one could name another host.
-    sent = b"\r\n".join((start, b"Host: " + place, b"Connection: close", *kept))
+    sent = b"\r\n".join((start, b"Host: " + place, b"Connection: close", *headers))
     return ProxyTarget(target.host, target.port, sent + b"\r\n\r\n")
 
 

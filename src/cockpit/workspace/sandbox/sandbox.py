@@ -1,6 +1,6 @@
-"""Turns a launch into what is started: inside bubblewrap, confined by Landlock, or as it is.
+"""Turns a launch into the command that is started: inside bubblewrap, confined by Landlock, or unchanged.
 
-`Sandbox` caches what is known of one workspace between launches. Decides nothing about what may run.
+`Sandbox` caches facts about one workspace between launches. Decides nothing about what may run.
 `SandboxedLaunch.label` says what really confines the process, not what was intended.
 """
 
@@ -25,15 +25,10 @@ from cockpit.workspace.sandbox import (
     kernel_limits,
     seccomp,
 )
-from cockpit.workspace.sandbox.guarded_paths import (
-    GuardedPaths,
-    GuardedPathWatch,
-    MountStubs,
-    unwelcome_paths,
-)
+from cockpit.workspace.sandbox.guarded_paths import GuardedPaths, GuardedPathWatch, MountStubs
 from cockpit.workspace.sandbox.probe import SWITCHED_OFF, ProbeResult, memory_file, probe_sandbox
 from cockpit.workspace.sandbox.proxy import Proxy
-from cockpit.workspace.sandbox.values import SandboxedLaunch, SandboxSettings, Surroundings
+from cockpit.workspace.sandbox.values import SandboxedLaunch, SandboxUse, Surroundings
 
 BRIDGE_PROGRAM = str(Path(__file__).with_name("bridge.py"))
 # Our own Python, and the part of cockpit that runs inside.
@@ -45,18 +40,17 @@ _PROBE_LOCK = threading.Lock()
 
 
 class Sandbox:
-    """Prepares the sandboxed programs of one root. Methods that are not coroutines look at the disk."""
+    """Prepares the sandboxed programs of one root. Methods that are not coroutines block."""
 
-    def __init__(self, around: Surroundings, settings: SandboxSettings) -> None:
-        self._around, self._settings = around, settings
+    def __init__(self, around: Surroundings, use: SandboxUse) -> None:
+        self._around, self._use = around, use
         self._lock = threading.Lock()
         self._limits: kernel_limits.ResourceLimits | None = None
         self._top = git_folders.work_tree_top(around.root, around.home) if around.root != "/" else "/"
-        self._watches = [
-            GuardedPathWatch(one, around.home) for one in dict.fromkeys((around.root, self._top))
-        ]
+        tops = dict.fromkeys((around.root, self._top))
+        self._watches = [GuardedPathWatch(top, around.home) for top in tops]
         self._probed: ProbeResult | None = None
-        self._seen: tuple[str, float, host_view.HostView] | None = None
+        self._host_view: tuple[str, float, host_view.HostView] | None = None
 
     async def isolation(self) -> Isolation:
         if self._probed is None:
@@ -64,57 +58,56 @@ class Sandbox:
         return self._probed.isolation
 
     async def prepare(self, launch: Launch, mark: tuple[str, str]) -> SandboxedLaunch:
-        """Prepare the start of `launch`. Pass the result to `release` when it has ended; whoever starts it
-        closes its `fds`. Raises `SandboxMissing`."""
-        known = await self.isolation()
-        if self._settings.use == "required" and known.level != "full":
-            raise SandboxMissing(
-                f"the settings require a sandbox, but none works here: {known.reason}",
-                'fix that, or set [sandbox] use = "auto" in your own settings',
-            )
+        """Prepare the start of `launch`. The caller closes the `fds` of the result, and passes it to
+        `release` at the end. Raises `SandboxMissing`."""
+        isolation = await self.isolation()
+        if self._use == "required" and isolation.level != "full":
+            reason = f"the settings require a sandbox, but none works here: {isolation.reason}"
+            raise SandboxMissing(reason, 'fix that, or set [sandbox] use = "auto" in your own settings')
         proxy = Proxy(launch.hosts) if launch.profile == "net" and launch.hosts else None
-        if proxy is None or known.level != "full":
-            return await asyncio.to_thread(self._hold, launch, mark)
+        if proxy is None or isolation.level != "full":
+            return await asyncio.to_thread(self._prepare, launch, mark)
         await proxy.start()
         try:
-            return replace(await asyncio.to_thread(self._hold, launch, mark, proxy.path), proxy=proxy)
+            return replace(await asyncio.to_thread(self._prepare, launch, mark, proxy.path), proxy=proxy)
         except BaseException:
             await proxy.close()
             raise
 
-    async def release(self, held: SandboxedLaunch) -> str:
-        """Clean up after a launch. Returns what a reader of its output must know, or nothing."""
-        if held.proxy is not None:
-            await held.proxy.close()
-        return await asyncio.to_thread(self._release, held)
+    async def release(self, launched: SandboxedLaunch) -> str:
+        """Clean up after a launch. Returns what a reader of its output must know, or an empty string."""
+        if launched.proxy is not None:
+            await launched.proxy.close()
+        return await asyncio.to_thread(self._release, launched)
 
     def close(self) -> None:
-        for one in self._watches:
-            one.stop()
+        for watch in self._watches:
+            watch.stop()
         if self._limits is not None:
             kernel_limits.remove_group(self._limits)
 
     def _probe(self) -> ProbeResult:
-        if self._settings.use == "off":
+        if self._use == "off":
             return ProbeResult(SWITCHED_OFF)
         with _PROBE_LOCK:
             # The machine does not change while cockpit runs, except for where bubblewrap is looked for.
-            where = os.environ.get("PATH", "")
-            found = _PROBE_RESULTS[where] = (
-                _PROBE_RESULTS[where] if where in _PROBE_RESULTS else probe_sandbox()
-            )
-        if found.isolation.level == "full":
-            self._sweep()
+            path = os.environ.get("PATH", "")
+            if path not in _PROBE_RESULTS:
+                _PROBE_RESULTS[path] = probe_sandbox()
+            result = _PROBE_RESULTS[path]
+        if result.isolation.level == "full":
+            # Remove what a killed cockpit left in this workspace.
+            with contextlib.suppress(OSError):
+                self._stubs().sweep()
             # A daemon: nothing waits for the first scan of a huge root that no launch needed.
             threading.Thread(target=self._warm, name="guarded", daemon=True).start()
-        return found
+        return result
 
     def _warm(self) -> None:
-        """Scan the root before the first launch needs it."""
         with self._lock:
-            self._look()
+            self._guarded_paths()
 
-    def _hold(self, launch: Launch, mark: tuple[str, str], proxy: str = "") -> SandboxedLaunch:
+    def _prepare(self, launch: Launch, mark: tuple[str, str], proxy: str = "") -> SandboxedLaunch:
         probed = self._probed or ProbeResult(SWITCHED_OFF)
         environment = environments.scrub_environment(os.environ, dict(launch.environment)) | dict((mark,))
         label = probed.isolation.label(launch.profile)
@@ -136,37 +129,37 @@ class Sandbox:
         proxy: str,
     ) -> SandboxedLaunch:
         with self._lock:
-            held = self._limits = self._limits or kernel_limits.resource_limits(os.getuid())
+            limits = self._limits = self._limits or kernel_limits.resource_limits(os.getuid())
             git = git_folders.git_folders(self._top)
-            token, stubs = self._begin(launch, git)
+            token, stubs = -1, tuple[str, ...]()
+            if launch.profile != "read":
+                token, stubs = self._stubs().begin(
+                    tuple(path for path in git.fixed if not os.path.lexists(path))
+                )
             try:
-                guarded = self._look()
-                kept_away = (*git.unwelcome, *unwelcome_paths(self._around.root))
-                seen = guarded_paths.record_links(guarded.links, kept_away) if token >= 0 else ()
+                guarded = self._guarded_paths()
+                unwelcome = (*git.unwelcome, *guarded_paths.unwelcome_paths(self._around.root))
+                before = guarded_paths.record_links(guarded.links, unwelcome) if token >= 0 else ()
                 obeyed = frozenset((*guarded.protected, *guarded.links, *stubs)) if token >= 0 else None
                 view = self._view(launch, proxy, git, guarded, stubs)
             except BaseException:
                 self._release(SandboxedLaunch((), {}, "", token=token))
                 raise
         options = bubblewrap.bubblewrap_arguments(view, features, inside)
-        told = memory_file(b"\0".join(os.fsencode(one) for one in options) + b"\0")
-        refusals = memory_file(
-            seccomp.build_filter(platform.machine(), unix=launch.profile == "build" or bool(proxy))
-        )
         # Options are passed in a file: every user of the machine can see a command line.
-        wrapper = (features.program, "--args", str(told), "--seccomp", str(refusals), "--")
-        # The environment of what starts the sandbox is readable inside, at /proc/1/environ.
-        bare = {"PATH": "/usr/bin:/bin", **dict((mark,))}
+        options_file = memory_file(b"\0".join(map(os.fsencode, options)) + b"\0")
+        has_unix_sockets = launch.profile == "build" or bool(proxy)
+        refusals = memory_file(seccomp.build_filter(platform.machine(), unix=has_unix_sockets))
+        wrapper = (features.program, "--args", str(options_file), "--seccomp", str(refusals), "--")
+        # The environment of bubblewrap itself is readable inside, at /proc/1/environ.
+        environment = {"PATH": "/usr/bin:/bin", **dict((mark,))}
         # Joining a control group takes as long as everything else: not for programs that only read.
-        joining = () if launch.profile == "read" else held.outside
+        joining = () if launch.profile == "read" else limits.outside
         bridge = (sys.executable, "-I", "-S", BRIDGE_PROGRAM, bubblewrap.PROXY_SOCKET) if proxy else ()
-        argv = (*joining, *wrapper, *held.inside, *bridge, *launch.argv)
-        return SandboxedLaunch(argv, bare, label, (told, refusals), token, seen, obeyed=obeyed)
-
-    def _begin(self, launch: Launch, git: git_folders.GitFolders) -> tuple[int, tuple[str, ...]]:
-        if launch.profile == "read":
-            return -1, ()
-        return self._stubs().begin(tuple(one for one in git.fixed if not os.path.lexists(one)))
+        argv = (*joining, *wrapper, *limits.inside, *bridge, *launch.argv)
+        return SandboxedLaunch(
+            argv, environment, label, (options_file, refusals), token, before, obeyed=obeyed
+        )
 
     def _view(
         self,
@@ -176,23 +169,23 @@ class Sandbox:
         guarded: GuardedPaths,
         stubs: tuple[str, ...],
     ) -> bubblewrap.SandboxView:
-        around, root, machine = self._around, self._around.root, self._machine()
+        around, root, machine = self._around, self._around.root, self._look_at_host()
         nested = git_folders.nested_git_folders(guarded.protected, git)
         git = replace(git, stores=(*git.stores, *nested.stores), fixed=(*git.fixed, *nested.fixed))
         shown, shares = machine.shown, launch.profile == "net" and not launch.hosts
         reached = (root, self._top, *git.stores, *shown, around.scratch)
         if shares and is_within(servers := os.path.realpath("/etc/resolv.conf"), "/run"):
             shown = (*shown, servers)
+        masked = (*machine.masked, *host_view.reachable_sockets(machine.outer, reached))
+        host = replace(machine, shown=shown, masked=masked)
+        cwd, profile = launch.cwd, launch.profile
         return bubblewrap.SandboxView(
             root,
             self._top,
             around.home,
-            launch.cwd,
-            launch.profile,
-            machine.outer,
-            machine.inner,
-            shown,
-            (*machine.masked, *host_view.reachable_sockets(machine.outer, reached)),
+            cwd,
+            profile,
+            host,
             guarded,
             stubs,
             git,
@@ -201,58 +194,50 @@ class Sandbox:
             shares,
         )
 
-    def _machine(self) -> host_view.HostView:
+    def _look_at_host(self) -> host_view.HostView:
         """The view of the machine, at most some seconds old."""
-        key, now = os.environ.get("PATH", ""), time.monotonic()
-        if self._seen is None or self._seen[0] != key or now - self._seen[1] > HOST_VIEW_SECONDS:
-            self._seen = key, now, host_view.look_at_host(self._around, os.environ, OWN_PREFIXES)
-        return self._seen[2]
+        key, now, cached = os.environ.get("PATH", ""), time.monotonic(), self._host_view
+        if cached is None or cached[0] != key or now - cached[1] > HOST_VIEW_SECONDS:
+            cached = key, now, host_view.look_at_host(self._around, os.environ, OWN_PREFIXES)
+            self._host_view = cached
+        return cached[2]
 
-    def _look(self) -> GuardedPaths:
-        """The guarded paths in the root, and the secrets of the work tree around it."""
-        here, *around = [one.look() for one in self._watches]
-        secret = (*here.secret, *(path for one in around for path in one.secret))
-        return replace(here, secret=tuple(dict.fromkeys(secret)))
+    def _guarded_paths(self) -> GuardedPaths:
+        """The guarded paths in the root, and the secrets of the checkout around it."""
+        looks = [watch.look() for watch in self._watches]
+        secret = dict.fromkeys(path for guarded in looks for path in guarded.secret)
+        return replace(looks[0], secret=tuple(secret))
 
     def _with_landlock(self, launch: Launch, inside: dict[str, str], label: str) -> SandboxedLaunch:
-        around, machine = self._around, self._machine()
+        around, machine = self._around, self._look_at_host()
         hides, shown = (*machine.outer, *machine.inner, *machine.masked), machine.shown
         writes = (around.scratch,) if launch.profile == "read" else (around.scratch, around.root)
         reads = (*kernel_limits.visible_paths(hides), *shown, around.root, self._top)
-        # Landlock knows no host names: with a list of hosts, nothing can be reached.
+        # Landlock cannot filter by host name: with a list of hosts, nothing can be reached.
         connects = launch.profile == "net" and not launch.hosts
         refusals = seccomp.build_filter(platform.machine(), unix=launch.profile == "build", internet=connects)
         plan = kernel_limits.launch_plan(
             launch.argv, reads=reads, writes=writes, connects=connects, refusals=refusals
         )
         fd = memory_file(plan)
-        return SandboxedLaunch(
-            kernel_limits.launcher_argv(fd), inside | {"TMPDIR": around.scratch}, label, (fd,)
-        )
+        environment = inside | {"TMPDIR": around.scratch}
+        return SandboxedLaunch(kernel_limits.launcher_argv(fd), environment, label, (fd,))
 
-    def _release(self, held: SandboxedLaunch) -> str:
-        if held.token < 0:
+    def _release(self, launched: SandboxedLaunch) -> str:
+        if launched.token < 0:
             return ""
-        restored = guarded_paths.restore_links(
-            held.before, os.path.join(self._around.state, "sandbox", "aside")
-        )
+        aside = os.path.join(self._around.state, "sandbox", "aside")
+        restored = guarded_paths.restore_links(launched.before, aside)
         # What cannot be removed now is removed by the next launch, or at the next start.
         with contextlib.suppress(OSError):
-            self._stubs().end(held.token)
-        return guarded_paths.format_report(restored, self._new_guarded_paths(held), self._around.root)
-
-    def _new_guarded_paths(self, held: SandboxedLaunch) -> tuple[str, ...]:
-        """New paths that control programs: below the root nothing prevents such a name from appearing."""
-        if held.obeyed is None:
-            return ()
-        with self._lock:
-            now = self._watches[0].look()
-        return tuple(sorted({*now.protected, *now.links} - held.obeyed))
-
-    def _sweep(self) -> None:
-        """Remove what a killed cockpit left in this workspace."""
-        with contextlib.suppress(OSError):
-            self._stubs().sweep()
+            self._stubs().end(launched.token)
+        appeared: tuple[str, ...] = ()
+        if launched.obeyed is not None:
+            # Below the root nothing prevents a name that controls programs from appearing.
+            with self._lock:
+                now = self._watches[0].look()
+            appeared = tuple(sorted({*now.protected, *now.links} - launched.obeyed))
+        return guarded_paths.format_report(restored, appeared, self._around.root)
 
     def _stubs(self) -> MountStubs:
         return MountStubs(self._around.root, self._around.state, self._around.home)

@@ -18,15 +18,15 @@ AF_UNIX, AF_INET, AF_INET6, AF_NETLINK = 1, 2, 10, 16
 NEW_USER = 0x10000000
 SETUID = 0o4000
 CREATES = 0o100 | 0o20000000  # O_CREAT, __O_TMPFILE: only then does open(2) look at its mode
-TERMINAL_INPUT_IOCTLS = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX: typing into somebody's terminal
+TERMINAL_INPUT_IOCTLS = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX: typing into a terminal
 
 
 @dataclass(frozen=True, slots=True)
 class SyscallTable:
-    """The numbers of one architecture: its AUDIT_ARCH and the system calls named below.
+    """The numbers of one architecture: its AUDIT_ARCH and those of system calls.
 
-    `modes` are calls that set permission bits, each with the argument that holds them; `opens` those that set
-    them when they create a file, with the arguments of the flags and of the bits.
+    `modes` are calls that set permission bits, each with the argument that holds them; `opens` are those that
+    set them when they create a file, with the arguments for flags and bits.
     """
 
     audit: int
@@ -42,53 +42,29 @@ class SyscallTable:
 # The calls from 424 on have one number everywhere (asm-generic/unistd.h).
 # open_tree move_mount fsopen fsconfig fsmount fspick pidfd_getfd mount_setattr
 LATE_REFUSED = (428, 429, 430, 431, 432, 433, 438, 442)
-# clone3 and openat2 hide their flags from a filter, io_uring does other calls: as if the kernel had none,
-# so that programs take the older way.
+
+
+def _syscall_numbers(text: str) -> tuple[int, ...]:
+    """The numbers in words `name:number`, then those of `LATE_REFUSED`."""
+    return (*(int(word.partition(":")[2]) for word in text.split()), *LATE_REFUSED)
+
+
+# clone3 and openat2 hide their flags from a filter, io_uring makes other calls: they fail like unknown calls,
+# so that programs use the older ones.
 LATE_UNKNOWN = (425, 426, 427, 435, 437)
 FCHMODAT2 = (452, THIRD)
 X86_64 = SyscallTable(
     0xC000003E,
-    (
-        101,  # ptrace
-        103,  # syslog
-        134,  # uselib
-        153,  # vhangup
-        154,  # modify_ldt
-        155,  # pivot_root
-        161,  # chroot
-        163,  # acct
-        164,  # settimeofday
-        165,  # mount
-        166,  # umount2
-        167,  # swapon
-        168,  # swapoff
-        169,  # reboot
-        170,  # sethostname
-        171,  # setdomainname
-        172,  # iopl
-        173,  # ioperm
-        175,  # init_module
-        176,  # delete_module
-        179,  # quotactl
-        212,  # lookup_dcookie
-        227,  # clock_settime
-        246,  # kexec_load
-        248,  # add_key
-        249,  # request_key
-        250,  # keyctl
-        272,  # unshare
-        298,  # perf_event_open
-        300,  # fanotify_init
-        304,  # open_by_handle_at
-        308,  # setns
-        310,  # process_vm_readv
-        311,  # process_vm_writev
-        312,  # kcmp
-        313,  # finit_module
-        320,  # kexec_file_load
-        321,  # bpf
-        323,  # userfaultfd
-        *LATE_REFUSED,
+    _syscall_numbers(
+        """
+        ptrace:101 syslog:103 uselib:134 vhangup:153 modify_ldt:154 pivot_root:155 chroot:161 acct:163
+        settimeofday:164 mount:165 umount2:166 swapon:167 swapoff:168 reboot:169 sethostname:170
+        setdomainname:171 iopl:172 ioperm:173 init_module:175 delete_module:176 quotactl:179
+        lookup_dcookie:212 clock_settime:227 kexec_load:246 add_key:248 request_key:249 keyctl:250
+        unshare:272 perf_event_open:298 fanotify_init:300 open_by_handle_at:304 setns:308
+        process_vm_readv:310 process_vm_writev:311 kcmp:312 finit_module:313 kexec_file_load:320
+        bpf:321 userfaultfd:323
+        """
     ),
     LATE_UNKNOWN,
     socket=41,
@@ -100,43 +76,15 @@ X86_64 = SyscallTable(
 )
 AARCH64 = SyscallTable(
     0xC00000B7,
-    (
-        18,  # lookup_dcookie
-        39,  # umount2
-        40,  # mount
-        41,  # pivot_root
-        51,  # chroot
-        58,  # vhangup
-        60,  # quotactl
-        89,  # acct
-        97,  # unshare
-        104,  # kexec_load
-        105,  # init_module
-        106,  # delete_module
-        112,  # clock_settime
-        116,  # syslog
-        117,  # ptrace
-        142,  # reboot
-        161,  # sethostname
-        162,  # setdomainname
-        170,  # settimeofday
-        217,  # add_key
-        218,  # request_key
-        219,  # keyctl
-        224,  # swapon
-        225,  # swapoff
-        241,  # perf_event_open
-        262,  # fanotify_init
-        265,  # open_by_handle_at
-        268,  # setns
-        270,  # process_vm_readv
-        271,  # process_vm_writev
-        272,  # kcmp
-        273,  # finit_module
-        280,  # bpf
-        282,  # userfaultfd
-        294,  # kexec_file_load
-        *LATE_REFUSED,
+    _syscall_numbers(
+        """
+        lookup_dcookie:18 umount2:39 mount:40 pivot_root:41 chroot:51 vhangup:58 quotactl:60 acct:89
+        unshare:97 kexec_load:104 init_module:105 delete_module:106 clock_settime:112 syslog:116
+        ptrace:117 reboot:142 sethostname:161 setdomainname:162 settimeofday:170 add_key:217
+        request_key:218 keyctl:219 swapon:224 swapoff:225 perf_event_open:241 fanotify_init:262
+        open_by_handle_at:265 setns:268 process_vm_readv:270 process_vm_writev:271 kcmp:272
+        finit_module:273 bpf:280 userfaultfd:282 kexec_file_load:294
+        """
     ),
     LATE_UNKNOWN,
     socket=198,
@@ -157,36 +105,36 @@ def build_filter(machine: str, *, unix: bool, internet: bool = True) -> bytes:
     `unix` and `internet` say which sockets can be created; a pair of unix sockets always can. Of netlink only
     routing is allowed: programs list their interfaces with it.
     """
-    known = SYSCALL_TABLES.get(machine)
-    if known is None:
+    table = SYSCALL_TABLES.get(machine)
+    if table is None:
         return b""
     steps: list[BpfInstruction] = [
         (LOAD, 0, 0, MACHINE),
-        (EQUAL, 1, 0, known.audit),
+        (EQUAL, 1, 0, table.audit),
         (RETURN, 0, 0, KILL),
         (LOAD, 0, 0, NUMBER),
     ]
-    if known is X86_64:
+    if table is X86_64:
         steps += [(ATLEAST, 0, 1, X32), _fail(ENOSYS)]
-    for number in known.refused:
+    for number in table.refused:
         steps += [(EQUAL, 0, 1, number), _fail(EPERM)]
-    for number in known.unknown:
+    for number in table.unknown:
         steps += [(EQUAL, 0, 1, number), _fail(ENOSYS)]
-    steps += _for_syscall(known.ioctl, _ioctl())
-    steps += _for_syscall(known.clone, [(LOAD, 0, 0, FIRST), (ANY, 0, 1, NEW_USER), _fail(EPERM), _allow()])
-    for number, bits in known.modes:
+    steps += _for_syscall(table.ioctl, _ioctl())
+    steps += _for_syscall(table.clone, [(LOAD, 0, 0, FIRST), (ANY, 0, 1, NEW_USER), _fail(EPERM), _allow()])
+    for number, bits in table.modes:
         steps += _for_syscall(number, _unless_setuid(bits))
-    for number, flags, bits in known.opens:
+    for number, flags, bits in table.opens:
         creating = [(LOAD, 0, 0, flags), (ANY, 1, 0, CREATES), _allow(), *_unless_setuid(bits)]
         steps += _for_syscall(number, creating)
     families = ((AF_UNIX,) if unix else ()) + ((AF_INET, AF_INET6) if internet else ())
-    steps += _for_syscall(known.socket, _socket(families))
+    steps += _for_syscall(table.socket, _socket(families))
     steps.append(_allow())
     return b"".join(struct.pack("=HBBI", *step) for step in steps)
 
 
 def _for_syscall(number: int, steps: list[BpfInstruction]) -> list[BpfInstruction]:
-    """`steps`, which end in returns, for one system call; all others skip them."""
+    """`steps`, which end in returns, for one system call; other calls skip them."""
     return [(EQUAL, 0, len(steps), number), *steps]
 
 

@@ -1,4 +1,4 @@
-"""Values of the sandbox: its settings, the folders it must know, and a prepared launch."""
+"""Values of the sandbox: its setting, the folders it must know, and a prepared launch."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -9,34 +9,25 @@ if TYPE_CHECKING:
     from cockpit.workspace.sandbox.proxy import Proxy
 
 SandboxUse = Literal["auto", "required", "off"]
+"""`[sandbox] use` of the settings: `required` runs nothing without a full sandbox, `off` uses none."""
 
 
-@dataclass(frozen=True, slots=True)
-class SandboxSettings:
-    """`[sandbox] use` of the settings: `required` runs nothing without a full sandbox, `off` uses none. Hosts
-    that may be reached belong to each launch, where they are sealed."""
-
-    use: SandboxUse = "auto"
-
-
-def parse_sandbox_settings(use: str) -> SandboxSettings:
+def parse_sandbox_use(use: str) -> SandboxUse:
     """The value in a settings file. Raises `SettingsInvalid` for an unknown word."""
     match use:
         case "auto" | "required" | "off":
-            return SandboxSettings(use)
+            return use
         case _:
-            raise SettingsInvalid(
-                f"`sandbox.use` is {use!r}", 'write "auto", "required" or "off"; docs/safety/sandbox.md'
-            )
+            raise SettingsInvalid(f"unknown value {use!r} of `sandbox.use`", "choose auto, required or off")
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
     """The folders a sandbox must know. All are real and absolute.
 
-    `own` are cockpit's own (settings, state, cache), which no program sees. `state` holds the records of
-    stubs, `scratch` is the one folder besides the workspace that a program may write on disk. `linked` are
-    folders elsewhere to which links of the workspace lead; they are shown read-only.
+    `own` are cockpit's folders (settings, state, cache), which no program sees. `state` holds the records of
+    stubs. `scratch` is the only folder besides the workspace that a program may write. `linked` are targets
+    of links in the workspace; they are shown read-only.
     """
 
     root: str
@@ -51,9 +42,9 @@ class Surroundings:
 class SandboxedLaunch:
     """A launch ready to start: `argv` with `environment`, and `fds` open in the child.
 
-    `label` is what the record says of it; `token` identifies it among those that need stubs, -1 for none.
-    `before` is checked again afterwards, `proxy` is the only way to its hosts, `obeyed` are the paths that
-    controlled programs before.
+    `label` names its isolation in records; `token` identifies it among those that need stubs, -1 for none.
+    `before` are links to check afterwards, `proxy` is the only way to its hosts, `obeyed` are the paths that
+    controlled programs before it ran.
     """
 
     argv: tuple[str, ...]

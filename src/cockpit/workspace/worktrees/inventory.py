@@ -28,12 +28,11 @@ LOCK_FILE = "cockpit-in-use"
 
 
 class WorktreeLock:
-    """A lock that marks the worktree at `path` as in use while its agent lives. It disappears with the
-    process that held it, and its file with git's folder of the worktree."""
+    """A lock that marks the worktree at `path` as in use while its agent runs. It ends with the process."""
 
     def __init__(self, path: str) -> None:
-        own = read_pointer(os.path.join(path, ".git"), "gitdir:")
-        self._file = os.path.join(own, LOCK_FILE) if own else ""
+        store = read_pointer(os.path.join(path, ".git"), "gitdir:")
+        self._file = os.path.join(store, LOCK_FILE) if store else ""
         self._descriptor: int | None = None
 
     def take(self) -> bool:
@@ -85,7 +84,7 @@ def _try_lock(descriptor: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class CheckedOutTree:
-    """A work tree as git lists it: `branch` is "" if HEAD is detached; `gone`: its folder does not exist."""
+    """A checkout as git lists it: `branch` is "" if HEAD is detached; `gone`: its folder does not exist."""
 
     path: str
     head: str
@@ -94,52 +93,46 @@ class CheckedOutTree:
 
 
 async def list_work_trees(git: GitClient) -> tuple[CheckedOutTree, ...]:
-    """Every work tree of the repository, the main one first."""
-    found: list[CheckedOutTree] = []
-    # Without -z, which needs git 2.36: no work tree has a line break in its path.
-    for block in (await git.say("worktree", "list", "--porcelain")).split("\n\n"):
+    """Every checkout of the repository, the main one first."""
+    trees: list[CheckedOutTree] = []
+    # Without -z, which needs git 2.36: these paths have no line breaks.
+    for block in (await git.output("worktree", "list", "--porcelain")).split("\n\n"):
         fields = dict(line.partition(" ")[::2] for line in block.splitlines() if line)
         if path := fields.get("worktree"):
             branch = fields.get("branch", "").removeprefix("refs/heads/")
-            found.append(CheckedOutTree(path, fields.get("HEAD", ""), branch, "prunable" in fields))
-    return tuple(found)
+            trees.append(CheckedOutTree(path, fields.get("HEAD", ""), branch, "prunable" in fields))
+    return tuple(trees)
 
 
-async def list_worktrees(git: GitClient, seen: Repository) -> tuple[Worktree, ...]:
+async def list_worktrees(git: GitClient, repo: Repository) -> tuple[Worktree, ...]:
     """Our worktrees of this origin whose folder exists, without scratch ones."""
-    kept = await git_client.read_refs(git)
-    found: list[Worktree] = []
-    for one in await list_work_trees(git):
-        if is_own_worktree(one, seen) and not one.gone and not is_scratch_path(one.path):
-            branch = _recorded_branch(one, kept)
-            own = kept.get(branch.removeprefix(BRANCH_PREFIX), {})
-            head = own.get(git_client.HEAD_REF, one.head)
-            base = own.get(git_client.BASE_REF, head)
-            found.append(Worktree(os.path.basename(one.path), branch, one.path, seen.origin, head, base))
-    return tuple(found)
+    refs = await git_client.read_refs(git)
+    return tuple(
+        git_client.recorded_worktree(refs, _recorded_branch(tree, refs), repo.origin, tree.head, tree.path)
+        for tree in await list_work_trees(git)
+        if is_own_worktree(tree, repo) and not tree.gone and not is_scratch_path(tree.path)
+    )
 
 
-async def find_worktree(git: GitClient, seen: Repository, name: str) -> Worktree | None:
+async def find_worktree(git: GitClient, repo: Repository, name: str) -> Worktree | None:
     """The worktree with this name, branch or path."""
-    for one in await list_worktrees(git, seen):
-        if name in (one.name, one.branch, one.tail, one.path):
-            return one
+    for tree in await list_worktrees(git, repo):
+        if name in (tree.name, tree.branch, tree.tail, tree.path):
+            return tree
     return None
 
 
-async def list_rows(git: GitClient, seen: Repository) -> tuple[WorktreeRow, ...]:
+async def list_rows(git: GitClient, repo: Repository) -> tuple[WorktreeRow, ...]:
     """Our worktrees, then our branches without one."""
-    trees = await list_worktrees(git, seen)
-    found = [await read_row(git, one) for one in trees]
-    known = {one.branch for one in trees}
-    kept = await git_client.read_refs(git)
+    trees = await list_worktrees(git, repo)
+    rows = [await read_row(git, tree) for tree in trees]
+    with_worktree = {tree.branch for tree in trees}
+    refs = await git_client.read_refs(git)
     for branch, tip in (await git_client.list_branches(git)).items():
-        if branch not in known:
-            own = kept.get(branch.removeprefix(BRANCH_PREFIX), {})
-            head = own.get(git_client.HEAD_REF, tip)
-            tree = Worktree("", branch, "", seen.origin, head, own.get(git_client.BASE_REF, head))
-            found.append(await _make_row(git, tree, tip, 0))
-    return tuple(found)
+        if branch not in with_worktree:
+            tree = git_client.recorded_worktree(refs, branch, repo.origin, tip)
+            rows.append(await _make_row(git, tree, tip, 0))
+    return tuple(rows)
 
 
 async def read_row(git: GitClient, tree: Worktree) -> WorktreeRow:
@@ -149,47 +142,42 @@ async def read_row(git: GitClient, tree: Worktree) -> WorktreeRow:
     return await _make_row(own, tree, tip, await count_uncommitted(own, tree, tip) if tip else 0)
 
 
-def is_own_worktree(one: CheckedOutTree, seen: Repository) -> bool:
-    return _normalize_path(os.path.dirname(os.path.normpath(one.path))) == _normalize_path(
-        worktrees_folder(seen.origin)
-    )
-
-
-def _normalize_path(path: str) -> str:
-    return os.path.normcase(os.path.normpath(path))
+def is_own_worktree(tree: CheckedOutTree, repo: Repository) -> bool:
+    above, folder = os.path.dirname(os.path.normpath(tree.path)), worktrees_folder(repo.origin)
+    return os.path.normcase(above) == os.path.normcase(os.path.normpath(folder))
 
 
 def is_scratch_path(path: str) -> bool:
     return os.path.basename(path).startswith(SCRATCH_PREFIX)
 
 
-def _recorded_branch(one: CheckedOutTree, kept: dict[str, dict[str, str]]) -> str:
+def _recorded_branch(tree: CheckedOutTree, refs: dict[str, dict[str, str]]) -> str:
     """The branch that a worktree was made with: its agent may have switched to another."""
-    if one.branch.removeprefix(BRANCH_PREFIX) in kept:
-        return one.branch
-    name = os.path.basename(one.path)
-    for tail in kept:
+    if tree.branch.removeprefix(BRANCH_PREFIX) in refs:
+        return tree.branch
+    name = os.path.basename(tree.path)
+    for tail in refs:
         slug, _, number = tail.rpartition("-")
         if name == (slug if number == "1" else tail):
             return f"{BRANCH_PREFIX}{tail}"
-    return one.branch
+    return tree.branch
 
 
 async def count_uncommitted(own: GitClient, tree: Worktree, tip: str) -> int:
     """How many files differ from the branch, or from what the worktree started with."""
     try:
-        taken = await take_snapshot(own, work_commit(tree, tip), "a look")
+        snapshot = await take_snapshot(own, work_commit(tree, tip), "count of uncommitted changes")
     except CockpitError:
         return len(await list_changed_paths(own))
-    return taken.files + len(taken.left_out)
+    return snapshot.files + len(snapshot.left_out)
 
 
 async def _make_row(git: GitClient, tree: Worktree, tip: str, open_files: int) -> WorktreeRow:
     end = work_commit(tree, tip)
     files, added, removed = await count_changes(git, tree.base, end) if end else (0, 0, 0)
-    output = await git.say("rev-list", "--count", f"{tree.base}..{end}") if end else "0"
+    output = await git.output("rev-list", "--count", f"{tree.base}..{end}") if end else "0"
     used, in_use = await asyncio.to_thread(_read_use, tree.path)
-    used = max(used, float((await git.say("log", "-1", "--format=%ct", end)).strip() or 0) if end else 0.0)
+    used = max(used, float((await git.output("log", "-1", "--format=%ct", end)).strip() or 0) if end else 0.0)
     merged = await is_merged(git, tree, end)
     commits = int(output.strip() or 0)
     return WorktreeRow(
@@ -203,7 +191,7 @@ async def is_merged(git: GitClient, tree: Worktree, tip: str) -> bool:
         return True
     if (await git_client.read_refs(git)).get(tree.tail, {}).get(git_client.MERGED_REF) == tip:
         return True
-    output = await git.say("for-each-ref", "--format=%(refname:short)", f"--contains={tip}", "refs/heads")
+    output = await git.output("for-each-ref", "--format=%(refname:short)", f"--contains={tip}", "refs/heads")
     return any(not name.startswith(BRANCH_PREFIX) for name in output.split())
 
 
@@ -222,7 +210,7 @@ MAX_AGE_HOURS = 24.0
 
 async def prune_worktrees(
     git: GitClient,
-    seen: Repository,
+    repo: Repository,
     max_age_hours: float = MAX_AGE_HOURS,
     dry_run: bool = False,
     unmerged: bool = False,
@@ -233,18 +221,18 @@ async def prune_worktrees(
     `unmerged` also removes work that exists nowhere else; `only` limits it to one worktree by name, branch or
     path. Raises `CockpitError`.
     """
-    origin = git.at(seen.origin)
-    found = await _prune_scratch(origin, seen, dry_run) if not only else []
-    for row in await list_rows(git, seen):
+    origin = git.at(repo.origin)
+    outcomes = await _prune_scratch(origin, repo, dry_run) if not only else []
+    for row in await list_rows(git, repo):
         if only and only not in (row.name, row.branch, row.path):
             continue
         reason = _reason_to_stay(row, max_age_hours, unmerged)
         if not reason and not dry_run:
             await remove_worktree(origin, row)
-        found.append(PruneOutcome(row.name, row.branch, not reason, reason or _reason_to_remove(row)))
+        outcomes.append(PruneOutcome(row.name, row.branch, not reason, reason or _reason_to_remove(row)))
     if not dry_run:
         await origin.run("worktree", "prune")
-    return (*found, *(_prune_strays(seen, dry_run) if not only else ()))
+    return (*outcomes, *(_prune_strays(repo, dry_run) if not only else ()))
 
 
 async def remove_worktree(origin: GitClient, row: WorktreeRow) -> None:
@@ -269,40 +257,37 @@ def _reason_to_stay(row: WorktreeRow, max_age_hours: float, unmerged: bool) -> s
 def _reason_to_remove(row: WorktreeRow) -> str:
     if row.is_empty:
         return "it has no changes"
-    return (
-        "merged"
-        if row.is_merged and not row.uncommitted
-        else "removal was requested, although it is not merged"
-    )
+    if row.is_merged and not row.uncommitted:
+        return "merged"
+    return "removal was requested, although it is not merged"
 
 
-async def _prune_scratch(origin: GitClient, seen: Repository, dry_run: bool) -> list[PruneOutcome]:
+async def _prune_scratch(origin: GitClient, repo: Repository, dry_run: bool) -> list[PruneOutcome]:
     """Remove what an interrupted merge left."""
-    found: list[PruneOutcome] = []
-    for one in await list_work_trees(origin):
-        if is_own_worktree(one, seen) and is_scratch_path(one.path) and not is_in_use(one.path):
+    outcomes: list[PruneOutcome] = []
+    for tree in await list_work_trees(origin):
+        if is_own_worktree(tree, repo) and is_scratch_path(tree.path) and not is_in_use(tree.path):
             if not dry_run:
-                await remove_worktree_folder(origin, one.path)
-            found.append(PruneOutcome(os.path.basename(one.path), "", True, "left by an interrupted merge"))
-    return found
+                await remove_worktree_folder(origin, tree.path)
+            outcomes.append(
+                PruneOutcome(os.path.basename(tree.path), "", True, "left by an interrupted merge")
+            )
+    return outcomes
 
 
-def _prune_strays(seen: Repository, dry_run: bool) -> list[PruneOutcome]:
-    """Folders beside our worktrees that git does not know. An empty one is left from a crash."""
-    folder = worktrees_folder(seen.origin)
-    found: list[PruneOutcome] = []
+def _prune_strays(repo: Repository, dry_run: bool) -> list[PruneOutcome]:
+    """Folders beside our worktrees that git does not know. Empty ones are left from a crash."""
+    folder = worktrees_folder(repo.origin)
+    outcomes: list[PruneOutcome] = []
     for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
         path = os.path.join(folder, name)
         if os.path.lexists(os.path.join(path, ".git")) or not os.path.isdir(path) or os.path.islink(path):
             continue
         if os.listdir(path):
-            found.append(
-                PruneOutcome(
-                    name, "", False, "git does not know this folder: check it, and remove it yourself"
-                )
-            )
+            reason = "git does not know this folder: check it, and remove it yourself"
+            outcomes.append(PruneOutcome(name, "", False, reason))
             continue
         if not dry_run:
             os.rmdir(path)
-        found.append(PruneOutcome(name, "", True, "empty, left by a crash"))
-    return found
+        outcomes.append(PruneOutcome(name, "", True, "empty, left by a crash"))
+    return outcomes

@@ -49,8 +49,9 @@ async def settle_worktree(git: GitClient, tree: Worktree, message: str) -> Workt
     own = git.at(tree.path)
     notes = await commit_work(own, tree, message)
     tip = work_commit(tree, await own.commit_of("HEAD"))
-    branch = await _current_branch(own) or tree.branch
-    if not notes and await _has_same_tree(own, tree.base, tip):
+    branch = await own.current_branch() or tree.branch
+    trees = await own.output("rev-parse", f"{tree.base}^{{tree}}", f"{tip}^{{tree}}")
+    if not notes and len(set(trees.split())) == 1:
         await discard_worktree(git.at(tree.origin), tree)
         return WorktreeOutcome(branch, False)
     files, added, removed = await count_changes(own, tree.base, tip)
@@ -58,8 +59,7 @@ async def settle_worktree(git: GitClient, tree: Worktree, message: str) -> Workt
 
 
 async def commit_work(own: GitClient, tree: Worktree, message: str) -> tuple[str, ...]:
-    """Commit uncommitted changes on the branch that is checked out in `tree`. Returns notes on what cannot be
-    committed."""
+    """Commit uncommitted changes on the current branch of `tree`. Returns notes on what was left out."""
     tip = await own.commit_of("HEAD")
     if not tip:
         raise CockpitError(f"the branch of the worktree {tree.name} is gone", f"look at {tree.path}")
@@ -68,16 +68,14 @@ async def commit_work(own: GitClient, tree: Worktree, message: str) -> tuple[str
     if snapshot.left_out:
         notes.append(f"not committed: {format_paths(snapshot.left_out)}")
     if snapshot.files:
-        branch = await _current_branch(own)
-        if branch:
-            await own.say(
-                "update-ref", "-m", "cockpit: work of an agent", f"refs/heads/{branch}", snapshot.commit, tip
-            )
+        if branch := await own.current_branch():
+            reason = "cockpit: work of an agent"
+            await own.output("update-ref", "-m", reason, f"refs/heads/{branch}", snapshot.commit, tip)
         else:
-            await own.say("update-ref", "--no-deref", "HEAD", snapshot.commit, tip)
-            await own.say("branch", "--force", tree.branch, snapshot.commit)
+            await own.output("update-ref", "--no-deref", "HEAD", snapshot.commit, tip)
+            await own.output("branch", "--force", tree.branch, snapshot.commit)
         # The index follows; files stay as they are.
-        await own.say("reset", "--quiet")
+        await own.output("reset", "--quiet")
     return tuple(notes)
 
 
@@ -93,43 +91,24 @@ async def remove_worktree_folder(git: GitClient, path: str) -> None:
     with contextlib.suppress(CockpitError, OSError):
         remove_links(path, await find_links(git, git.top, path))
     await git.run("worktree", "remove", "--force", "--force", path)
-    if await asyncio.to_thread(_remove_leftovers, path):
+    if _exists(path):
+        # What git left behind. Links are never followed.
+        await asyncio.to_thread(shutil.rmtree, path, onerror=_make_writable)
         await git.run("worktree", "prune")
 
 
 def work_commit(tree: Worktree, tip: str) -> str:
-    """The commit with the work, given the commit `tip` of the branch: a branch without commits of its own is
-    behind what was carried over."""
+    """The commit with the work on a branch at `tip`. A branch without commits of its own is at `head`, which
+    lacks the carried changes."""
     return tree.base if tip == tree.head else tip
 
 
 async def count_changes(git: GitClient, base: str, tip: str) -> tuple[int, int, int]:
     """Files, added and removed lines between two commits."""
-    output = await git.say("diff-tree", "-r", "-z", "--numstat", base, tip)
-    rows = [field.split("\t") for field in output.split("\0") if field.count("\t") >= 2]
-    return len(rows), sum(_parse_count(row[0]) for row in rows), sum(_parse_count(row[1]) for row in rows)
-
-
-async def _has_same_tree(git: GitClient, one: str, other: str) -> bool:
-    output = await git.say("rev-parse", f"{one}^{{tree}}", f"{other}^{{tree}}")
-    return len(set(output.split())) == 1
-
-
-async def _current_branch(git: GitClient) -> str:
-    code, output = await git.run("symbolic-ref", "--quiet", "--short", "HEAD")
-    return output.strip() if code == 0 else ""
-
-
-def _remove_leftovers(path: str) -> bool:
-    """Whether git left something behind, which is then removed. Links are never followed."""
-    if not os.path.lexists(path):
-        return False
-    shutil.rmtree(path, onerror=_make_writable)
-    return True
-
-
-def _parse_count(text: str) -> int:
-    return int(text) if text.isdigit() else 0
+    rows = [row.split("\t") for row in await git.fields("diff-tree", "-r", "--numstat", base, tip)]
+    # Binary files have `-` instead of numbers.
+    added, removed = (sum(int(row[at]) for row in rows if row[at].isdigit()) for at in (0, 1))
+    return len(rows), added, removed
 
 
 def _make_writable(function: object, path: str, reason: object) -> None:
@@ -145,47 +124,45 @@ CARRIED_MESSAGE = "uncommitted changes of {where} at the start of {name}"
 
 
 async def make_worktree(
-    git: GitClient, seen: Repository, name: str, ref: str = "", carry: bool = True
+    git: GitClient, repo: Repository, name: str, ref: str = "", carry: bool = True
 ) -> Worktree:
     """Create a worktree named after `name`, from `ref` ("": the commit that is checked out, with uncommitted
     changes if `carry`). Raises `CockpitError`; nothing is left behind then."""
-    folder = _make_worktrees_folder(seen)
-    exclude_from_status(seen.store, f"/{'/'.join(WORKTREES_FOLDER)}", folder=True)
-    head = await git.commit_of(ref) if ref else seen.head
+    folder = _make_worktrees_folder(repo)
+    exclude_from_status(repo.store, f"/{'/'.join(WORKTREES_FOLDER)}", folder=True)
+    head = await git.commit_of(ref) if ref else repo.head
     if not head:
         raise CockpitError(f"unknown commit {ref!r}", "see git log; leave `ref` out for HEAD")
-    tree = await _add_worktree(git, seen, make_slug(name), folder, head)
+    tree = await _add_worktree(git, repo, make_slug(name), folder, head)
     try:
-        return await _fill_worktree(git, seen, tree, carry and head == seen.head)
+        return await _fill_worktree(git, repo, tree, carry and head == repo.head)
     except BaseException:
-        await run_to_completion(discard_worktree(git.at(seen.origin), tree))
+        await run_to_completion(discard_worktree(git.at(repo.origin), tree))
         raise
 
 
-async def _fill_worktree(git: GitClient, seen: Repository, tree: Worktree, carry: bool) -> Worktree:
+async def _fill_worktree(git: GitClient, repo: Repository, tree: Worktree, carry: bool) -> Worktree:
     notes: list[str] = []
     own = git.at(tree.path)
     if carry:
-        message = CARRIED_MESSAGE.format(where=seen.branch or seen.head[:12], name=tree.name)
-        snapshot = await take_snapshot(git, seen.head, message)
+        message = CARRIED_MESSAGE.format(where=repo.branch or repo.head[:12], name=tree.name)
+        snapshot = await take_snapshot(git, repo.head, message)
         if snapshot.files:
-            # Nothing is staged there: what is staged is the user's own bookkeeping.
-            await own.say("restore", f"--source={snapshot.commit}", "--worktree", "--", ":/")
-            notes.append(
-                f"it contains {snapshot.files} uncommitted files of {seen.top} in their current state"
-            )
+            # Nothing is staged there: the staging area belongs to the user.
+            await own.output("restore", f"--source={snapshot.commit}", "--worktree", "--", ":/")
+            notes.append(f"it contains {snapshot.files} uncommitted files of {repo.top} as they are now")
             tree = replace(tree, base=snapshot.commit)
         if snapshot.left_out:
-            notes.append(f"not carried: {format_paths(snapshot.left_out)}")
+            notes.append(f"not carried over: {format_paths(snapshot.left_out)}")
     await write_ref(git, tree, BASE_REF, tree.base)
-    linked = await make_links(git, seen.origin, tree.path)
+    linked = await make_links(git, repo.origin, tree.path)
     if linked:
-        named = format_paths([relative_link_path(one, tree.path) for one in linked])
-        notes.append(f"links to the packages installed in {seen.origin}, read-only: {named}")
-    targets = tuple(one.target for one in linked)
-    if edited := await asyncio.to_thread(editable_sources, seen.origin, targets):
+        named = format_paths([relative_link_path(link, tree.path) for link in linked])
+        notes.append(f"links to the packages installed in {repo.origin}, read-only: {named}")
+    targets = tuple(link.target for link in linked)
+    if edited := await asyncio.to_thread(editable_sources, repo.origin, targets):
         notes.append(
-            f"the linked Python environment imports this project from {seen.origin}, not from here: run with "
+            f"the linked Python environment imports this project from {repo.origin}, not from here: run with "
             f"PYTHONPATH={os.pathsep.join(edited)}"
         )
     if _exists(os.path.join(tree.path, ".gitmodules")):
@@ -193,46 +170,42 @@ async def _fill_worktree(git: GitClient, seen: Repository, tree: Worktree, carry
     return replace(tree, linked=targets, notes=tuple(notes))
 
 
-async def _add_worktree(git: GitClient, seen: Repository, name: str, folder: str, head: str) -> Worktree:
-    """The worktree under the first free number, as git makes it."""
+async def _add_worktree(git: GitClient, repo: Repository, name: str, folder: str, head: str) -> Worktree:
     for number in range(1, MAX_WORKTREES):
         path = os.path.join(folder, folder_name(name, number))
         branch = branch_name(name, number)
         if _exists(path) or await git.commit_of(f"refs/heads/{branch}"):
             continue
         try:
-            # Whoever creates the folder owns the name: several agents may start at once.
+            # Creating the folder reserves the name: several agents may start at once.
             os.mkdir(path)
         except FileExistsError:
             continue
-        tree = Worktree(os.path.basename(path), branch, path, seen.origin, head, head)
+        tree = Worktree(os.path.basename(path), branch, path, repo.origin, head, head)
         try:
-            await git.say("worktree", "add", "--quiet", "--no-track", "-b", branch, path, head)
+            await git.output("worktree", "add", "--quiet", "--no-track", "-b", branch, path, head)
             await write_ref(git, tree, HEAD_REF, head)
         except BaseException:
-            await run_to_completion(discard_worktree(git.at(seen.origin), tree))
+            await run_to_completion(discard_worktree(git.at(repo.origin), tree))
             raise
         return tree
-    raise CockpitError(
-        f"there are already {MAX_WORKTREES} worktrees called {name}",
-        "cockpit worktrees prune removes old ones",
-    )
+    reason = f"there are already {MAX_WORKTREES} worktrees called {name}"
+    raise CockpitError(reason, "cockpit worktrees prune removes old ones")
 
 
 def _exists(path: str) -> bool:
     return os.path.lexists(path)
 
 
-def _make_worktrees_folder(seen: Repository) -> str:
+def _make_worktrees_folder(repo: Repository) -> str:
     """Create the folder of worktrees. A link in its place is refused: it could lead elsewhere."""
-    path = seen.origin
+    path = repo.origin
     for part in WORKTREES_FOLDER:
         path = os.path.join(path, part)
         try:
             if not stat.S_ISDIR(os.lstat(path).st_mode):
-                raise CockpitError(
-                    f"{path} is not a folder, so no worktree can be created in it", "move it away"
-                )
+                reason = f"{path} is not a folder, so no worktree can be created in it"
+                raise CockpitError(reason, "move it away")
         except FileNotFoundError:
             try:
                 os.mkdir(path)
@@ -240,5 +213,5 @@ def _make_worktrees_folder(seen: Repository) -> str:
                 continue
             except OSError as error:
                 raise CockpitError(f"{path} cannot be created: {error.strerror or error}") from error
-    assert os.path.realpath(path) == os.path.realpath(worktrees_folder(seen.origin))
+    assert os.path.realpath(path) == os.path.realpath(worktrees_folder(repo.origin))
     return path

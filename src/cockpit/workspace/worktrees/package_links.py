@@ -1,9 +1,9 @@
 """Links from a worktree to the installed packages of its origin, which git ignores and every worktree needs.
 
-They are never written through: the path rules refuse a link that leaves its root, and a sandboxed program
-sees such a folder read-only (docs/use/worktrees.md). Also keeps paths out of git's status by
-`.git/info/exclude`, and finds the editable installs of a linked Python environment: they import from the
-origin, so that tests in the worktree would run the wrong code.
+Nothing is written through them: the path rules refuse a link that leaves its root, and a sandboxed program
+sees such a folder read-only (docs/use/worktrees.md). Also keeps paths out of git's status with
+`.git/info/exclude`, and finds the editable installs of a linked Python environment: these import from the
+origin, so tests in the worktree would run the wrong code.
 """
 
 import asyncio
@@ -39,10 +39,8 @@ def exclude_from_status(store: str, path: str, folder: bool = False) -> None:
             gap = "" if not text or text.endswith("\n") else "\n"
             out.write(f"{gap}{line}\n".encode("utf-8", "surrogateescape"))
     except OSError as error:
-        raise CockpitError(
-            f"cannot exclude {path} from git's status: {file}: {error.strerror or error}",
-            f"add the line {line} to that file",
-        ) from error
+        reason = f"cannot exclude {path} from git's status: {file}: {error.strerror or error}"
+        raise CockpitError(reason, f"add the line {line} to that file") from error
 
 
 # Folders that an install makes and a build reads. What a build writes (target, dist) is not shared.
@@ -57,7 +55,7 @@ MAX_LINKS = 200
 
 @dataclass(frozen=True, slots=True)
 class PackageLink:
-    """`at` is to lead to the folder `target`: real, absolute paths. A `junction` is the link to a folder that
+    """A link at `at` to the folder `target`: real, absolute paths. A `junction` is a link to a folder that
     needs no administrator rights on Windows."""
 
     at: str
@@ -69,47 +67,48 @@ def plan_links(origin: str, worktree: str, listed: Iterable[str], platform: str)
     """The links for the ignored folders in `listed` (relative, ending in `/`). Pure."""
     sign = "\\" if platform == "win32" else "/"
     kind: Literal["symlink", "junction"] = "junction" if platform == "win32" else "symlink"
-    found: list[PackageLink] = []
+    links: list[PackageLink] = []
     for name in listed:
         parts = tuple(part for part in name.split("/") if part)
         outermost = [part in PACKAGE_FOLDERS for part in parts]
         if name.endswith("/") and parts and outermost[-1] and not any(outermost[:-1]):
-            found.append(PackageLink(sign.join((worktree, *parts)), sign.join((origin, *parts)), kind))
-    return tuple(found[:MAX_LINKS])
+            links.append(PackageLink(sign.join((worktree, *parts)), sign.join((origin, *parts)), kind))
+    return tuple(links[:MAX_LINKS])
 
 
 async def make_links(git: GitClient, origin: str, worktree: str) -> tuple[PackageLink, ...]:
     """Create the links of `worktree`; returns those that exist now."""
-    made = await asyncio.to_thread(_make_all, await find_links(git, origin, worktree))
+    planned = await find_links(git, origin, worktree)
+    made = await asyncio.to_thread(lambda: tuple(filter(_make_link, planned)))
     if made:
-        await _exclude_links(git.at(worktree), [relative_link_path(one, worktree) for one in made])
+        await _exclude_links(git.at(worktree), [relative_link_path(link, worktree) for link in made])
     return made
 
 
 async def find_links(git: GitClient, origin: str, worktree: str) -> tuple[PackageLink, ...]:
-    """The links that a worktree may have, existing or not. Derived from the origin alone: the content of the
-    worktree is under the control of its agent."""
-    command = ("ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z")
-    listed = (await git.at(origin).say(*command)).split("\0")
-    return await asyncio.to_thread(_existing_targets, plan_links(origin, worktree, listed, sys.platform))
+    """The links that a worktree may have, existing or not. Derived from the origin alone: an agent controls
+    the content of the worktree."""
+    options = ("--others", "--ignored", "--exclude-standard", "--directory")
+    plan = plan_links(origin, worktree, await git.at(origin).fields("ls-files", *options), sys.platform)
+    return await asyncio.to_thread(lambda: tuple(filter(_has_real_target, plan)))
 
 
-def is_intact(one: PackageLink) -> bool:
+def is_intact(link: PackageLink) -> bool:
     """Whether the link exists and leads where it should."""
-    return is_link(one.at) and os.path.realpath(one.at) == os.path.realpath(one.target)
+    return is_link(link.at) and os.path.realpath(link.at) == os.path.realpath(link.target)
 
 
-def remove_links(worktree: str, found: Iterable[PackageLink]) -> None:
-    """Remove the links, and never what they lead to."""
-    for one in found:
-        if is_link(one.at):
+def remove_links(worktree: str, links: Iterable[PackageLink]) -> None:
+    """Remove the links, never their targets."""
+    for link in links:
+        if is_link(link.at):
             # A junction is removed like a folder; its content stays.
-            os.rmdir(one.at) if one.kind == "junction" else os.unlink(one.at)
+            os.rmdir(link.at) if link.kind == "junction" else os.unlink(link.at)
 
 
-def relative_link_path(one: PackageLink, worktree: str) -> str:
+def relative_link_path(link: PackageLink, worktree: str) -> str:
     """The path of a link in its worktree, with `/`."""
-    return os.path.relpath(one.at, worktree).replace(os.sep, "/")
+    return os.path.relpath(link.at, worktree).replace(os.sep, "/")
 
 
 def is_link(path: str) -> bool:
@@ -122,43 +121,33 @@ def is_link(path: str) -> bool:
         return False
 
 
-def _existing_targets(plan: tuple[PackageLink, ...]) -> tuple[PackageLink, ...]:
-    """Links whose target is a real folder of the origin: a link in its place could lead anywhere."""
-    return tuple(one for one in plan if os.path.isdir(one.target) and not is_link(one.target))
+def _has_real_target(link: PackageLink) -> bool:
+    """Whether the target is a real folder of the origin: a link in its place could lead anywhere."""
+    return os.path.isdir(link.target) and not is_link(link.target)
 
 
-def _make_all(plan: tuple[PackageLink, ...]) -> tuple[PackageLink, ...]:
-    return tuple(one for one in plan if _make_link(one))
-
-
-def _make_link(one: PackageLink) -> bool:
-    if os.path.lexists(one.at):
-        return is_intact(one)
-    if not os.path.isdir(os.path.dirname(one.at)):
+def _make_link(link: PackageLink) -> bool:
+    if os.path.lexists(link.at):
+        return is_intact(link)
+    if not os.path.isdir(os.path.dirname(link.at)):
         return False
-    if one.kind == "junction":
-        _make_junction(one)
+    if sys.platform == "win32" and link.kind == "junction":
+        import _winapi
+
+        _winapi.CreateJunction(link.target, link.at)
     else:
-        os.symlink(one.target, one.at, target_is_directory=True)
+        os.symlink(link.target, link.at, target_is_directory=True)
     return True
 
 
-def _make_junction(one: PackageLink) -> None:
-    if sys.platform == "win32":
-        import _winapi
-
-        _winapi.CreateJunction(one.target, one.at)
-
-
 async def _exclude_links(git: GitClient, paths: list[str]) -> None:
-    """`node_modules/` in an ignore file matches folders only: git would list a link of that name as a new
-    file."""
-    stdin = b"\0".join(os.fsencode(path) for path in paths) + b"\0"
+    """A pattern like `node_modules/` matches folders only, so git would list a link as a new file."""
+    stdin = b"\0".join(map(os.fsencode, paths)) + b"\0"
     _, output = await git.run("check-ignore", "-z", "--stdin", "--no-index", stdin=stdin)
-    known = set(output.split("\0"))
-    store = (await git.say("rev-parse", "--path-format=absolute", "--git-common-dir")).strip()
+    ignored = set(output.split("\0"))
+    store = (await git.output("rev-parse", "--path-format=absolute", "--git-common-dir")).strip()
     for path in paths:
-        if path not in known:
+        if path not in ignored:
             exclude_from_status(store, f"/{path}")
 
 
@@ -170,21 +159,19 @@ MAX_PATH_FILE_BYTES = 200_000
 
 
 def editable_sources(origin: str, linked: Iterable[str]) -> tuple[str, ...]:
-    """The folders of `origin` (relative, with `/`; "." for its top) from which the environments in `linked`
-    import."""
-    found: dict[str, None] = {}
+    """The folders of `origin` (relative, with `/`) from which the environments in `linked` import."""
+    sources: dict[str, None] = {}
     for environment in linked:
         if os.path.basename(environment) in ENVIRONMENT_FOLDERS:
             for path in _named_paths(environment):
                 inside = os.path.relpath(path, origin).replace(os.sep, "/")
                 if os.path.isabs(path) and not inside.startswith("../") and inside != "..":
-                    found.setdefault(inside)
-    # What is inside the environment itself is installed, not edited.
-    return tuple(path for path in found if not ENVIRONMENT_FOLDERS & set(path.split("/")))
+                    sources.setdefault(inside)
+    # A package inside the environment itself is installed, not editable.
+    return tuple(path for path in sources if not ENVIRONMENT_FOLDERS & set(path.split("/")))
 
 
 def _named_paths(environment: str) -> Iterator[str]:
-    """The paths named by `.pth` files and by the finders of editable installs."""
     for place in SITE_PACKAGES:
         folder = os.path.join(escape(environment), *place.split("/"))
         for file in sorted(glob(os.path.join(folder, "*.pth")))[:MAX_PATH_FILES]:
@@ -192,9 +179,9 @@ def _named_paths(environment: str) -> Iterator[str]:
                 line.strip() for line in _read_text(file).splitlines() if not line.startswith("import")
             )
         for file in sorted(glob(os.path.join(folder, "__editable___*_finder.py")))[:MAX_PATH_FILES]:
-            for one, other in QUOTED_PATH.findall(_read_text(file)):
+            for single, double in QUOTED_PATH.findall(_read_text(file)):
                 # The finder maps a package to its folder; imports come from the folder above.
-                if os.path.isabs(path := one or other):
+                if os.path.isabs(path := single or double):
                     yield os.path.dirname(path)
 
 

@@ -30,13 +30,12 @@ def branch_name(slug: str, number: int) -> str:
 
 
 def worktrees_folder(top: str) -> str:
-    """The folder that contains the worktrees of the work tree `top`."""
+    """The folder that contains the worktrees of the checkout `top`."""
     return "/".join((top.replace("\\", "/").rstrip("/"), *WORKTREES_FOLDER))
 
 
 def origin_tree(root: str) -> str:
-    """The top of the tree from which the worktree that contains `root` was made; "" if `root` is in no
-    worktree of ours."""
+    """The top of the tree that the worktree around `root` was made from; "" outside of our worktrees."""
     parts = root.replace("\\", "/").split("/")
     for at in range(len(parts) - len(WORKTREES_FOLDER)):
         if tuple(part.casefold() for part in parts[at : at + len(WORKTREES_FOLDER)]) == WORKTREES_FOLDER:
@@ -62,8 +61,8 @@ def origin_path(path: str) -> str:
 class Repository:
     """A repository as seen from one folder. All paths are real and absolute.
 
-    `top` is the work tree that contains the folder, `origin` the one that contains its worktrees (a different
-    one only if `top` is itself one of ours), `store` the git folder they share. `inside` is the folder
+    `top` is the checkout that contains the folder, `origin` the checkout that contains its worktrees (another
+    one only if `top` is one of our worktrees), `store` the git folder they share. `inside` is the folder
     relative to `top` ("" for the top itself); `branch` is "" if HEAD is detached.
     """
 
@@ -77,11 +76,10 @@ class Repository:
 
 @dataclass(frozen=True, slots=True)
 class Worktree:
-    """One of our worktrees. `head` is the commit it was made from, `base` what its agent started with:
+    """One of our worktrees. `head` is the commit it was made from, `base` the one its agent started with:
     `head`, or a commit on top of it with the uncommitted changes that were carried over.
 
-    `linked` are folders of the origin to which links in it lead; `notes` are for whoever asked for the
-    worktree.
+    `linked` are the targets of its links in the origin; `notes` are for the caller that requested it.
     """
 
     name: str
@@ -107,9 +105,9 @@ class Worktree:
 class WorktreeRow:
     """The state of a worktree, or of one of our branches without a worktree (`path` "").
 
-    `commits`, `files`, `added` and `removed` count what came since `base`; `uncommitted` counts files in no
-    commit yet. `is_merged`: every commit is in a branch of the user's, or its changes were brought there.
-    `used` is in epoch seconds.
+    `commits`, `files`, `added` and `removed` count the changes since `base`; `uncommitted` counts files in no
+    commit yet. `is_merged`: every commit, or its changes, is in a branch of the user's. `used` is in epoch
+    seconds.
     """
 
     name: str
@@ -142,12 +140,12 @@ class MergedFile:
 
 @dataclass(frozen=True, slots=True)
 class MergeTrial:
-    """What merging `branch` into `target` would do, tried in a worktree of its own.
+    """The result of merging `branch` into `target`, tried in a scratch worktree.
 
-    `old` is the commit of the target, `new` what it would become ("" with `conflicts`, or with nothing to
-    merge), `result` the tree id of `new`; `tip` is what is merged. `tree` is the work tree in which `target`
-    is checked out, "" for none. `refused` are the files that no agent may write, each with the reason.
-    `uncommitted` files in the worktree of the branch are committed first.
+    `old` is the commit of the target, `new` the merged commit ("" with `conflicts`, or with nothing to
+    merge), `result` its tree id, `tip` the commit that is merged. `tree` is the checkout of `target`, "" for
+    none. `refused` are the files that no agent may write, each with the reason. `uncommitted` files in the
+    worktree of the branch are committed first.
     """
 
     branch: str
@@ -174,7 +172,7 @@ class MergeTrial:
 
 @dataclass(frozen=True, slots=True)
 class WorktreeOutcome:
-    """What is left of a worktree whose agent has ended. Not `kept`: it had no changes and was removed."""
+    """The result of a worktree whose agent has ended. If not `kept`, it had no changes and was removed."""
 
     branch: str
     kept: bool
@@ -187,7 +185,7 @@ class WorktreeOutcome:
 
 @dataclass(frozen=True, slots=True)
 class PruneOutcome:
-    """What happened to a worktree or branch when pruning; `gone` False: it stays."""
+    """The result of pruning for a worktree or branch: whether it was removed (`gone`), and why."""
 
     name: str
     branch: str

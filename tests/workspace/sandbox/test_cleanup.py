@@ -1,5 +1,5 @@
-"""G24: what a held program started ends with it: at its end, at a limit, when cancelled, and when cockpit
-dies. Also what it leaves in the workspace: nothing of the sandbox's own."""
+"""Processes of a sandboxed program end with it: at its end, at a limit, when cancelled, if cockpit dies.
+The sandbox leaves nothing in the workspace either."""
 
 import asyncio
 import contextlib
@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.workspace.sandbox.boxes import Box
+from tests.workspace.sandbox.box import Box
 from tests.workspace.trees import tree
 
 from cockpit.plugin.workspace import Launch
@@ -48,7 +48,7 @@ def launch(box: Box, script: str, token: str) -> Launch:
     return Launch(box.processes.shell(script), str(box.root), ((MARK, token),), "build")
 
 
-async def test_g24_nothing_is_left_at_the_end_or_at_the_limit(box: Box) -> None:
+async def test_no_process_is_left_at_the_end_or_at_the_limit(box: Box) -> None:
     for script, limit in ((DAEMON, 30.0), (f"{DAEMON}; trap '' TERM; sleep 1002", 0.8)):
         token = secrets.token_hex(8)
         one = launch(box, script, token)
@@ -57,7 +57,7 @@ async def test_g24_nothing_is_left_at_the_end_or_at_the_limit(box: Box) -> None:
         assert await are_gone(token)
 
 
-async def test_g24_nothing_is_left_when_cancelled(box: Box) -> None:
+async def test_no_process_is_left_when_cancelled(box: Box) -> None:
     token, up = secrets.token_hex(8), asyncio.Event()
     one = launch(box, f"{DAEMON}; sleep 1003", token)
     running = asyncio.create_task(
@@ -72,7 +72,7 @@ async def test_g24_nothing_is_left_when_cancelled(box: Box) -> None:
     assert_clean(box)
 
 
-async def test_g24_nothing_is_left_of_a_job(box: Box) -> None:
+async def test_no_process_of_a_job_is_left(box: Box) -> None:
     token = secrets.token_hex(8)
     one = launch(box, f"{DAEMON}; cat; sleep 1004", token)
     job = await box.processes.start_sealed(one, one.seal(), label="the job")
@@ -87,7 +87,7 @@ async def test_g24_nothing_is_left_of_a_job(box: Box) -> None:
     assert_clean(box)
 
 
-async def test_g24_nothing_is_left_when_cockpit_is_killed_and_the_next_cleans_up(box: Box) -> None:
+async def test_the_next_start_cleans_up_after_a_killed_cockpit(box: Box) -> None:
     token = secrets.token_hex(8)
     script = (
         "import asyncio, sys\n"
@@ -127,7 +127,7 @@ def assert_clean(box: Box) -> None:
         assert not (box.root / name).exists(), name
 
 
-async def test_the_workspace_is_byte_for_byte_as_before_after_many_launches_at_once(box: Box) -> None:
+async def test_many_concurrent_launches_leave_the_workspace_unchanged(box: Box) -> None:
     before = tree(box.root)
     other = LocalProcesses(str(box.root))
     everything = await asyncio.gather(
@@ -139,10 +139,8 @@ async def test_the_workspace_is_byte_for_byte_as_before_after_many_launches_at_o
     await other.close()
 
 
-async def test_a_stub_stays_while_another_needs_it_and_what_a_person_put_in_it_stays(box: Box) -> None:
-    if not box.claimed:
-        assert box.is_labelled(await box.run("true"), "build")
-        return
+async def test_a_stub_stays_while_in_use_and_if_the_user_fills_it(box: Box) -> None:
+    await box.require_sandbox()
     one = Launch(("/bin/cat",), str(box.root), (), "build")
     job = await box.processes.start_sealed(one, one.seal())
     assert (await box.run("true")).code == 0

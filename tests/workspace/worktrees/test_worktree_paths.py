@@ -1,4 +1,4 @@
-"""Names, paths and links of worktrees, by their letters alone: also those of Windows."""
+"""Names, paths and links of worktrees as text, those of Windows included."""
 
 import pytest
 from hypothesis import given
@@ -58,7 +58,7 @@ ORIGINS = {
 
 
 @pytest.mark.parametrize(("path", "expected"), ORIGINS.items())
-def test_a_path_in_a_worktree_stands_for_one_of_the_tree(path: str, expected: str) -> None:
+def test_a_path_in_a_worktree_maps_to_the_origin(path: str, expected: str) -> None:
     assert origin_path(path) == expected
 
 
@@ -72,11 +72,11 @@ def test_a_path_in_a_worktree_stands_for_one_of_the_tree(path: str, expected: st
         ("C:\\r\\.cockpit\\worktrees\\x", "C:/r"),
     ],
 )
-def test_the_tree_that_a_worktree_was_made_from(root: str, expected: str) -> None:
+def test_the_origin_of_a_worktree_is_found(root: str, expected: str) -> None:
     assert origin_tree(root) == expected
 
 
-def test_where_worktrees_lie() -> None:
+def test_the_folder_of_worktrees() -> None:
     assert worktrees_folder("/r/") == "/r/.cockpit/worktrees"
     assert worktrees_folder("C:\\r") == "C:/r/.cockpit/worktrees"
 
@@ -93,7 +93,7 @@ LISTED = (
 )
 
 
-def test_packages_are_linked_and_built_things_are_not() -> None:
+def test_packages_are_linked_and_build_outputs_are_not() -> None:
     assert plan_links("/r", "/w", LISTED, "linux") == (
         PackageLink("/w/node_modules", "/r/node_modules", "symlink"),
         PackageLink("/w/packages/a/node_modules", "/r/packages/a/node_modules", "symlink"),
@@ -108,7 +108,7 @@ def test_on_windows_the_links_are_junctions() -> None:
     )
 
 
-def test_the_tree_a_worktree_was_made_from_is_not_written_from_it() -> None:
+def test_the_origin_is_not_written_from_its_worktree() -> None:
     resolver = Resolver("/r/.cockpit/worktrees/x", origin="/r")
     assert resolver.judge("/r/src/a.py", "write").level == "deny"
     assert "use src/a.py instead" in resolver.judge("/r/src/a.py", "write").reason

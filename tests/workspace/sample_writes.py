@@ -1,4 +1,4 @@
-"""Writes of every kind, alone and together, on one small tree."""
+"""Sample transactions of every kind, alone and combined, on a small tree."""
 
 from pathlib import Path
 

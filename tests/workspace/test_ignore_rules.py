@@ -1,4 +1,4 @@
-"""What counts as a file of the project: the same as git says, and well-known caches apart."""
+"""The files of a project are those that git lists, without well-known caches."""
 
 import subprocess
 from pathlib import Path
@@ -38,7 +38,7 @@ def repository(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_walk_finds_what_git_finds(repository: Path) -> None:
+def test_the_walk_lists_the_files_that_git_lists(repository: Path) -> None:
     argv = [
         "git",
         "-C",
@@ -53,17 +53,17 @@ def test_the_walk_finds_what_git_finds(repository: Path) -> None:
     assert sorted(paths(repository, hidden=True)) == sorted(listed)
 
 
-def test_each_path_is_judged_as_the_walk_judges_it(repository: Path) -> None:
+def test_is_ignored_agrees_with_the_walk(repository: Path) -> None:
     found = set(paths(repository, hidden=True))
     for name in NAMES:
         assert is_ignored(str(repository), name) == (name not in found), name
 
 
-def test_rules_above_the_root_hold_when_the_repository_is_above(repository: Path) -> None:
+def test_rules_above_the_root_apply(repository: Path) -> None:
     assert paths(repository / "sub") == ["in/only-here", "special.log"]
 
 
-def test_an_ignored_folder_that_is_named_is_walked(repository: Path) -> None:
+def test_an_ignored_folder_can_be_walked_by_name(repository: Path) -> None:
     assert paths(repository, "build") == ["build/x"]
     assert paths(repository, "sub/local") == ["sub/local/x"]
 

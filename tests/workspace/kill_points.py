@@ -1,5 +1,7 @@
-"""Writes killed with SIGKILL at every file call, in a process of its own: `python -m tests.workspace.killed
-FOLDER`. Prints a line of JSON for each kill: what recovery made of it."""
+"""A separate program: kills writes with SIGKILL at every file operation.
+
+`python -m tests.workspace.kill_points FOLDER` prints a line of JSON for each kill: the result of recovery.
+"""
 
 import json
 import os
@@ -7,7 +9,7 @@ import signal
 import sys
 from pathlib import Path
 
-from tests.workspace.scripts import SCRIPTS, grown, targets
+from tests.workspace.sample_writes import SCRIPTS, grown, targets
 from tests.workspace.trees import tree
 
 from cockpit.workspace.files.disk_operations import DiskOperations

@@ -1,4 +1,4 @@
-"""Making worktrees: from the active HEAD, with what is not committed, on real repositories."""
+"""Creating worktrees in real repositories: from the current HEAD, with uncommitted changes."""
 
 import asyncio
 import os
@@ -26,7 +26,7 @@ async def made(
     return await make_worktree(git, seen, name, ref, carry)
 
 
-async def test_it_begins_at_the_head_that_is_worked_on(repo: Repo, processes: LocalProcesses) -> None:
+async def test_a_worktree_starts_at_the_current_head(repo: Repo, processes: LocalProcesses) -> None:
     repo.git("switch", "--quiet", "-c", "feature")
     repo.write("app.py", "feature\n")
     head = repo.commit("second")
@@ -40,7 +40,9 @@ async def test_it_begins_at_the_head_that_is_worked_on(repo: Repo, processes: Lo
     assert repo.git("status", "--porcelain", at=tree.path) == ""
 
 
-async def test_one_made_in_a_worktree_begins_at_that_ones_head(repo: Repo, processes: LocalProcesses) -> None:
+async def test_a_nested_worktree_starts_at_the_head_of_its_worktree(
+    repo: Repo, processes: LocalProcesses
+) -> None:
     first = await made(processes, repo.folder, "first")
     repo.write("app.py", "of the child\n", first.path)
     head = repo.commit("in the child", first.path)
@@ -50,7 +52,7 @@ async def test_one_made_in_a_worktree_begins_at_that_ones_head(repo: Repo, proce
     assert Path(second.path).parent == Path(first.path).parent
 
 
-async def test_it_shows_what_the_person_sees(repo: Repo, processes: LocalProcesses) -> None:
+async def test_uncommitted_changes_are_carried_over(repo: Repo, processes: LocalProcesses) -> None:
     repo.write("gone.txt", "x\n")
     head = repo.commit("second")
     repo.write("app.py", "one\nTWO\nthree\n")
@@ -70,7 +72,7 @@ async def test_it_shows_what_the_person_sees(repo: Repo, processes: LocalProcess
     assert any("4 uncommitted files" in note for note in tree.notes)
 
 
-async def test_a_change_of_the_last_moment_is_carried(repo: Repo, processes: LocalProcesses) -> None:
+async def test_a_change_just_before_is_carried_over(repo: Repo, processes: LocalProcesses) -> None:
     """As long as before and in the same tick of the clock: git looks at such a file's bytes, for its index is
     no younger than that. What it is told by a copy of the index must not be less."""
     repo.git("config", "core.trustctime", "false")
@@ -85,14 +87,14 @@ async def test_a_change_of_the_last_moment_is_carried(repo: Repo, processes: Loc
     assert Path(tree.path, "app.py").read_text() == "ONE\ntwo\nthree\n"
 
 
-async def test_nothing_is_carried_when_that_is_not_wanted(repo: Repo, processes: LocalProcesses) -> None:
+async def test_nothing_is_carried_over_unless_requested(repo: Repo, processes: LocalProcesses) -> None:
     repo.write("app.py", "changed\n")
     tree = await made(processes, repo.folder, carry=False)
     assert Path(tree.path, "app.py").read_text() == "one\ntwo\nthree\n"
     assert not tree.is_carrying
 
 
-async def test_secrets_and_ignored_files_are_not_carried(repo: Repo, processes: LocalProcesses) -> None:
+async def test_secrets_and_ignored_files_are_not_carried_over(repo: Repo, processes: LocalProcesses) -> None:
     repo.write(".gitignore", "build/\n")
     repo.write("deploy.pem", "old\n")
     repo.commit("second")
@@ -111,7 +113,7 @@ async def test_secrets_and_ignored_files_are_not_carried(repo: Repo, processes: 
     assert not any("KEY=1" in one or "PRIVATE" in one for one in contents)
 
 
-async def test_from_a_commit_that_is_named(repo: Repo, processes: LocalProcesses) -> None:
+async def test_a_worktree_can_start_at_a_named_commit(repo: Repo, processes: LocalProcesses) -> None:
     first = repo.head()
     repo.write("app.py", "second\n")
     repo.commit("second")
@@ -123,7 +125,7 @@ async def test_from_a_commit_that_is_named(repo: Repo, processes: LocalProcesses
         await made(processes, repo.folder, ref="--upload-pack=x")
 
 
-async def test_names_are_taken_once(repo: Repo, processes: LocalProcesses) -> None:
+async def test_names_are_unique(repo: Repo, processes: LocalProcesses) -> None:
     trees = await asyncio.gather(*(made(processes, repo.folder, "same") for _ in range(5)))
     assert len({one.path for one in trees}) == len({one.branch for one in trees}) == 5
     assert repo.git("status", "--porcelain") == ""
@@ -151,7 +153,7 @@ async def test_hooks_filters_and_monitors_of_the_repository_do_not_run(
     assert not ran.exists()
 
 
-async def test_a_folder_below_the_top(repo: Repo, processes: LocalProcesses) -> None:
+async def test_a_worktree_of_a_folder_below_the_top(repo: Repo, processes: LocalProcesses) -> None:
     git, seen = await open_repository(processes, str(repo.folder / "src"))
     assert seen.inside == "src"
     assert seen.top == seen.origin == str(repo.folder)
@@ -159,7 +161,7 @@ async def test_a_folder_below_the_top(repo: Repo, processes: LocalProcesses) -> 
     assert Path(tree.path, "src", "part.py").exists()
 
 
-async def test_where_there_is_nothing_to_make_one_from(tmp_path: Path, processes: LocalProcesses) -> None:
+async def test_a_folder_without_a_repository_is_refused(tmp_path: Path, processes: LocalProcesses) -> None:
     bare, empty, none = tmp_path / "bare", tmp_path / "empty", tmp_path / "none"
     subprocess.run(("git", "init", "--quiet", "--bare", bare), check=True)
     subprocess.run(("git", "init", "--quiet", empty), check=True)
@@ -170,7 +172,7 @@ async def test_where_there_is_nothing_to_make_one_from(tmp_path: Path, processes
         assert raised.value.hint
 
 
-async def test_a_detached_head_and_a_shallow_clone_serve_too(
+async def test_detached_heads_and_shallow_clones_work(
     repo: Repo, processes: LocalProcesses, tmp_path: Path
 ) -> None:
     repo.git("switch", "--quiet", "--detach")
@@ -184,7 +186,7 @@ async def test_a_detached_head_and_a_shallow_clone_serve_too(
     assert Path(tree.path, "app.py").read_text() == "second\n"
 
 
-async def test_an_unfinished_merge_is_said(repo: Repo, processes: LocalProcesses) -> None:
+async def test_an_unfinished_merge_is_reported(repo: Repo, processes: LocalProcesses) -> None:
     repo.git("switch", "--quiet", "-c", "other")
     repo.write("app.py", "theirs\n")
     repo.commit("theirs")
@@ -201,7 +203,7 @@ async def test_an_unfinished_merge_is_said(repo: Repo, processes: LocalProcesses
 
 
 @pytest.mark.parametrize("part", [".cockpit", ".cockpit/worktrees"])
-async def test_a_link_in_the_place_of_the_folder_leads_nowhere(
+async def test_a_link_instead_of_the_worktrees_folder_is_refused(
     repo: Repo, processes: LocalProcesses, tmp_path: Path, part: str
 ) -> None:
     elsewhere = tmp_path / "elsewhere"
@@ -213,9 +215,7 @@ async def test_a_link_in_the_place_of_the_folder_leads_nowhere(
     assert list(elsewhere.iterdir()) == []
 
 
-async def test_submodules_are_empty_and_that_is_said(
-    repo: Repo, processes: LocalProcesses, tmp_path: Path
-) -> None:
+async def test_empty_submodules_are_reported(repo: Repo, processes: LocalProcesses, tmp_path: Path) -> None:
     inner = Repo(tmp_path / "inner")
     repo.git(
         "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner.folder), "libs/inner"
@@ -252,7 +252,7 @@ async def test_installed_packages_are_linked(repo: Repo, processes: LocalProcess
     assert os.path.islink(Path(tree.path, "node_modules")) is ON_POSIX
 
 
-async def test_an_editable_install_is_said(repo: Repo, processes: LocalProcesses, tmp_path: Path) -> None:
+async def test_an_editable_install_is_reported(repo: Repo, processes: LocalProcesses, tmp_path: Path) -> None:
     """Real environments name the project in a `.pth`, or in a finder of setuptools."""
     repo.write(".gitignore", ".venv/\n")
     repo.commit("ignores")

@@ -1,4 +1,4 @@
-"""Settling, merging back and pruning, on real repositories: a conflict leaves everything as it was."""
+"""Settling, merging and pruning worktrees in real repositories; a conflict changes nothing."""
 
 import asyncio
 import os
@@ -57,7 +57,7 @@ def trees(repo: Repo) -> list[str]:
     return sorted(one.name for one in folder.iterdir()) if folder.exists() else []
 
 
-async def test_what_was_done_is_committed_on_its_branch(repo: Repo, processes: LocalProcesses) -> None:
+async def test_work_is_committed_on_the_branch_of_the_worktree(repo: Repo, processes: LocalProcesses) -> None:
     before = repo.state()
     left = await worked(processes, repo, {"app.py": "one\n2\nthree\n", "src/new.py": "x\n"})
     assert (left.kept, left.files, left.added, left.removed) == (True, 2, 2, 1)
@@ -69,7 +69,7 @@ async def test_what_was_done_is_committed_on_its_branch(repo: Repo, processes: L
     assert repo.state() == before
 
 
-async def test_without_a_name_in_git_cockpit_commits(
+async def test_cockpit_commits_if_git_has_no_identity(
     repo: Repo, processes: LocalProcesses, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repo.git("config", "--unset", "user.name")
@@ -82,7 +82,7 @@ async def test_without_a_name_in_git_cockpit_commits(
     assert repo.git("log", "-1", "--format=%an", left.branch) == "cockpit\n"
 
 
-async def test_one_in_which_nothing_was_done_is_gone_at_once(repo: Repo, processes: LocalProcesses) -> None:
+async def test_an_unchanged_worktree_is_removed(repo: Repo, processes: LocalProcesses) -> None:
     repo.write("app.py", "not committed\n")
     repo.write(".gitignore", "node_modules/\n")
     repo.write("node_modules/p.js", "p\n")
@@ -96,7 +96,7 @@ async def test_one_in_which_nothing_was_done_is_gone_at_once(repo: Repo, process
     assert repo.state() == before
 
 
-async def test_commits_of_its_own_count_too(repo: Repo, processes: LocalProcesses) -> None:
+async def test_commits_by_the_agent_are_counted(repo: Repo, processes: LocalProcesses) -> None:
     git, _, tree = await made(processes, repo)
     repo.write("app.py", "committed\n", tree.path)
     repo.commit("by the agent", tree.path)
@@ -141,7 +141,9 @@ async def test_a_conflict_is_listed_and_nothing_is_touched(repo: Repo, processes
     assert not (repo.folder / ".git" / "MERGE_HEAD").exists()
 
 
-async def test_a_tree_with_changes_is_not_merged_into(repo: Repo, processes: LocalProcesses) -> None:
+async def test_a_tree_with_uncommitted_changes_is_not_merged_into(
+    repo: Repo, processes: LocalProcesses
+) -> None:
     await worked(processes, repo, {"src/new.py": "x\n"})
     repo.write("app.py", "mine\n")
     before = repo.state()
@@ -160,9 +162,7 @@ async def test_an_untracked_file_in_the_way_stays(repo: Repo, processes: LocalPr
     assert (repo.folder / "src/new.py").read_text() == "mine\n"
 
 
-async def test_only_what_came_after_the_carried_changes_is_brought(
-    repo: Repo, processes: LocalProcesses
-) -> None:
+async def test_carried_changes_are_not_merged(repo: Repo, processes: LocalProcesses) -> None:
     repo.write("app.py", "ONE\ntwo\nthree\n")
     repo.write("draft.txt", "a draft\n")
     left = await worked(processes, repo, {"app.py": "ONE\ntwo\nTHREE\n", "src/new.py": "x\n"})
@@ -180,7 +180,7 @@ async def test_only_what_came_after_the_carried_changes_is_brought(
     assert row.is_merged
 
 
-async def test_merging_twice_brings_nothing(repo: Repo, processes: LocalProcesses) -> None:
+async def test_merging_twice_changes_nothing(repo: Repo, processes: LocalProcesses) -> None:
     repo.write("draft.txt", "a draft\n")
     await worked(processes, repo, {"src/new.py": "x\n"})
     repo.commit("the draft")
@@ -191,7 +191,7 @@ async def test_merging_twice_brings_nothing(repo: Repo, processes: LocalProcesse
     assert repo.head() == head
 
 
-async def test_what_is_not_committed_there_counts(repo: Repo, processes: LocalProcesses) -> None:
+async def test_uncommitted_work_is_merged_too(repo: Repo, processes: LocalProcesses) -> None:
     git, seen, tree = await made(processes, repo)
     repo.write("app.py", "one\n2\nthree\n", tree.path)
     merge = await branch_merge.preview_merge(git, seen, "fix")
@@ -202,7 +202,7 @@ async def test_what_is_not_committed_there_counts(repo: Repo, processes: LocalPr
     assert (repo.folder / "app.py").read_text() == "one\n2\nthree\n"
 
 
-async def test_a_branch_that_is_checked_out_nowhere(repo: Repo, processes: LocalProcesses) -> None:
+async def test_merging_into_a_branch_that_is_not_checked_out(repo: Repo, processes: LocalProcesses) -> None:
     repo.git("branch", "release")
     await worked(processes, repo, {"src/new.py": "x\n"})
     before = repo.state()
@@ -211,7 +211,7 @@ async def test_a_branch_that_is_checked_out_nowhere(repo: Repo, processes: Local
     assert repo.state() == before
 
 
-async def test_a_detached_head_is_no_target(repo: Repo, processes: LocalProcesses) -> None:
+async def test_a_detached_head_cannot_be_a_target(repo: Repo, processes: LocalProcesses) -> None:
     await worked(processes, repo, {"src/new.py": "x\n"})
     repo.git("switch", "--quiet", "--detach")
     with pytest.raises(CockpitError, match="HEAD is detached"):
@@ -223,9 +223,7 @@ async def test_a_detached_head_is_no_target(repo: Repo, processes: LocalProcesse
 @pytest.mark.parametrize(
     "path", [".vscode/tasks.json", ".claude/settings.json", ".mcp.json", ".cockpit/policy.yaml"]
 )
-async def test_g6_files_that_steer_programs_do_not_come_with_a_merge(
-    repo: Repo, processes: LocalProcesses, path: str
-) -> None:
+async def test_protected_files_are_not_merged(repo: Repo, processes: LocalProcesses, path: str) -> None:
     """The sandbox keeps a command from writing them; git's plumbing could put them into a commit."""
     await worked(processes, repo, {path: "{}\n", "fine.py": "x\n"})
     before = repo.state()
@@ -235,7 +233,7 @@ async def test_g6_files_that_steer_programs_do_not_come_with_a_merge(
     assert not (repo.folder / path).exists()
 
 
-async def test_a_link_out_of_the_tree_does_not_come_with_a_merge(
+async def test_a_link_out_of_the_tree_is_not_merged(
     repo: Repo, processes: LocalProcesses, tmp_path: Path
 ) -> None:
     git, seen, tree = await made(processes, repo)
@@ -247,7 +245,7 @@ async def test_a_link_out_of_the_tree_does_not_come_with_a_merge(
     assert {file.path for file in merge.files} == {"out", "within"}
 
 
-async def test_a_merge_program_of_the_repository_does_not_run(
+async def test_a_merge_driver_of_the_repository_does_not_run(
     repo: Repo, processes: LocalProcesses, tmp_path: Path
 ) -> None:
     ran = tmp_path / "ran"
@@ -262,7 +260,7 @@ async def test_a_merge_program_of_the_repository_does_not_run(
     assert not ran.exists()
 
 
-async def test_pruning_takes_what_is_merged_and_nothing_else(repo: Repo, processes: LocalProcesses) -> None:
+async def test_pruning_removes_only_merged_worktrees(repo: Repo, processes: LocalProcesses) -> None:
     await worked(processes, repo, {"a.py": "a\n"}, "merged")
     await merged(processes, repo, "merged")
     await worked(processes, repo, {"b.py": "b\n"}, "unmerged")
@@ -286,7 +284,7 @@ async def test_pruning_takes_what_is_merged_and_nothing_else(repo: Repo, process
     assert repo.branches() == {"main", "cockpit/open-1", "cockpit/unmerged-1", "cockpit/used-1"}
 
 
-async def test_pruning_spares_what_was_used_lately(repo: Repo, processes: LocalProcesses) -> None:
+async def test_pruning_keeps_recently_used_worktrees(repo: Repo, processes: LocalProcesses) -> None:
     await made(processes, repo, "young")
     assert not (await pruned(processes, repo, hours=24.0))["young"].gone
     folder = repo.folder / ".cockpit/worktrees/young"
@@ -297,13 +295,13 @@ async def test_pruning_spares_what_was_used_lately(repo: Repo, processes: LocalP
     assert (await pruned(processes, repo, hours=0.0))["young"].gone
 
 
-async def test_pruning_takes_unmerged_work_only_when_asked(repo: Repo, processes: LocalProcesses) -> None:
+async def test_pruning_removes_unmerged_work_only_if_requested(repo: Repo, processes: LocalProcesses) -> None:
     await worked(processes, repo, {"b.py": "b\n"}, "unmerged")
     assert (await pruned(processes, repo, unmerged=True))["unmerged"].gone
     assert repo.branches() == {"main"}
 
 
-async def test_a_persons_own_worktrees_and_branches_are_nobodys(
+async def test_the_users_own_worktrees_and_branches_are_never_pruned(
     repo: Repo, processes: LocalProcesses, tmp_path: Path
 ) -> None:
     repo.git("worktree", "add", "--quiet", "-b", "theirs", str(tmp_path / "theirs"))
@@ -328,9 +326,7 @@ asyncio.run(main())
 """
 
 
-async def test_what_a_killed_merge_left_goes_with_the_next_prune(
-    repo: Repo, processes: LocalProcesses
-) -> None:
+async def test_pruning_removes_leftovers_of_a_killed_merge(repo: Repo, processes: LocalProcesses) -> None:
     await worked(processes, repo, {"b.py": "b\n"})
     before = repo.state()
     child = await asyncio.create_subprocess_exec(
@@ -348,9 +344,7 @@ async def test_what_a_killed_merge_left_goes_with_the_next_prune(
     assert str(scratch) not in repo.git("worktree", "list")
 
 
-async def test_an_empty_folder_of_a_crash_goes_and_a_full_one_stays(
-    repo: Repo, processes: LocalProcesses
-) -> None:
+async def test_pruning_removes_only_empty_stray_folders(repo: Repo, processes: LocalProcesses) -> None:
     folder = repo.folder / ".cockpit/worktrees"
     (folder / "empty").mkdir(parents=True)
     (folder / "full").mkdir()

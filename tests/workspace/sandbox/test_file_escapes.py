@@ -1,11 +1,11 @@
-"""G8: a held program writes nowhere but in its workspace, and reads no secrets."""
+"""A sandboxed program writes only in its workspace, and reads no secrets."""
 
 import os
 import subprocess
 from pathlib import Path
 
 import pytest
-from tests.workspace.sandbox.boxes import CANARY, Box
+from tests.workspace.sandbox.box import CANARY, Box
 from tests.workspace.trees import tree
 
 from cockpit.plugin.workspace import Launch
@@ -59,10 +59,8 @@ READS = {
 
 
 @pytest.mark.parametrize("name", WRITES)
-async def test_g8_no_write_gets_out_of_the_workspace_or_into_what_steers(box: Box, name: str) -> None:
-    if not box.claimed:
-        assert box.is_labelled(await box.run("true"), "build")
-        return
+async def test_no_write_leaves_the_workspace_or_changes_protected_files(box: Box, name: str) -> None:
+    await box.require_sandbox()
     before = tree(box.home.parent / "outside"), tree(box.home), steering(box.root)
     script = WRITES[name].format(home=box.home, outside=box.outside, root=box.root)
     ended = await box.run(f"echo tried; {script}; true")
@@ -94,27 +92,23 @@ def steering(root: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("name", READS)
-async def test_g8_secrets_are_not_there_to_read(
+async def test_secrets_cannot_be_read(
     box: Box, name: str, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    await box.require_sandbox("read")
     (home / "config").mkdir(exist_ok=True)
     (home / "config" / "keys.json").write_text(CANARY)
     for variable in ("OPENAI_API_KEY", "MY_SECRET", "GITHUB_TOKEN"):
         monkeypatch.setenv(variable, CANARY)
     monkeypatch.setenv("PIP_INDEX_URL", f"https://me:{CANARY}@host.invalid/simple")
-    if not box.claimed:
-        assert box.is_labelled(await box.run("true", "read"), "read")
-        return
     script = READS[name].format(home=box.home, cockpit=home)
     ended = await box.run(f"echo tried; ({script}) 2>&1; true", "read")
     assert ended.isolation == "bwrap read" and ended.output.startswith("tried\n")
     assert CANARY not in ended.output, ended.output
 
 
-async def test_g8_the_workspace_is_read_only_in_read_and_writable_in_build(box: Box) -> None:
-    if not box.claimed:
-        assert box.is_labelled(await box.run("true", "read"), "read")
-        return
+async def test_the_profile_decides_whether_the_workspace_is_writable(box: Box) -> None:
+    await box.require_sandbox("read")
     assert (await box.run("echo x > new.txt", "read")).code != 0
     assert not (box.root / "new.txt").exists()
     ended = await box.run("echo x > new.txt && rm main.py && cat .env && git commit -qam two")
@@ -123,21 +117,20 @@ async def test_g8_the_workspace_is_read_only_in_read_and_writable_in_build(box: 
     assert CANARY in ended.output, "tests may need the project's own settings; nothing gets out with them"
 
 
-async def test_g8_a_link_that_steers_is_put_back(box: Box) -> None:
+async def test_a_changed_protected_link_is_restored(box: Box) -> None:
+    await box.require_sandbox()
     shared = box.root / "shared"
     shared.mkdir()
     (box.root / ".gemini").symlink_to("shared")
     ended = await box.run(
         "rm .gemini && mkdir .gemini && echo x > .gemini/settings.json; echo x > .git/commondir"
     )
-    if not box.claimed:
-        assert box.is_labelled(ended, "build")
-        return
     assert (box.root / ".gemini").is_symlink() and not (box.root / ".git" / "commondir").exists()
     assert ".gemini" in ended.output and "restored" in ended.output
 
 
-async def test_g8_a_pointer_of_git_opens_no_folder_that_does_not_point_back(box: Box) -> None:
+async def test_a_git_folder_must_point_back_to_the_workspace(box: Box) -> None:
+    await box.require_sandbox()
     store = box.outside / "store"
     subprocess.run(("git", "init", "-q", "--bare", str(store)), check=True, capture_output=True)
     subprocess.run(("rm", "-rf", str(box.root / ".git")), check=True)
@@ -146,13 +139,11 @@ async def test_g8_a_pointer_of_git_opens_no_folder_that_does_not_point_back(box:
     ended = await box.run(
         f"echo x > {store}/config; echo x > {store}/hooks/x; echo 'gitdir: x' > .git; cat .git"
     )
-    if not box.claimed:
-        assert box.is_labelled(ended, "build")
-        return
     assert tree(store) == before and f"gitdir: {store}" in ended.output
 
 
-async def test_g8_a_worktree_commits_but_does_not_change_what_git_runs(box: Box) -> None:
+async def test_a_worktree_can_commit_but_not_change_git_settings(box: Box) -> None:
+    await box.require_sandbox()
     tree_of = box.root.parent / "second"
     subprocess.run(("git", "-C", str(box.root), "worktree", "add", "-q", str(tree_of)), check=True)
     other = Box(tree_of, box.home, box.outside, type(box.processes)(str(tree_of)), box.claimed)
@@ -162,9 +153,6 @@ async def test_g8_a_worktree_commits_but_does_not_change_what_git_runs(box: Box)
             "echo 2 > main.py && git commit -qam two && git log --oneline | wc -l;"
             f"echo x >> {box.root}/.git/config; echo x > {box.root}/.git/hooks/pre-commit; echo x > .git"
         )
-        if not box.claimed:
-            assert box.is_labelled(ended, "build")
-            return
         assert ended.output.startswith("2\n"), ended.output
         assert (box.root / ".git" / "config").read_bytes() == config
         assert not (box.root / ".git" / "hooks" / "pre-commit").exists()
@@ -173,7 +161,8 @@ async def test_g8_a_worktree_commits_but_does_not_change_what_git_runs(box: Box)
         await other.processes.close()
 
 
-async def test_g8_a_home_folder_as_the_workspace_keeps_its_secrets(box: Box) -> None:
+async def test_secrets_are_hidden_when_home_is_the_workspace(box: Box) -> None:
+    await box.require_sandbox()
     processes = type(box.processes)(str(box.home))
     at_home = Box(box.home, box.home, box.outside, processes, box.claimed)
     try:
@@ -181,16 +170,14 @@ async def test_g8_a_home_folder_as_the_workspace_keeps_its_secrets(box: Box) -> 
             "cat .ssh/id_ed25519 .netrc .aws/credentials; echo x >> .bashrc; echo x > .zshrc; echo x > made"
         )
         ended = await at_home.run(script)
-        if not box.claimed:
-            assert box.is_labelled(ended, "build")
-            return
         assert CANARY not in ended.output and (box.home / "made").exists()
         assert (box.home / ".bashrc").read_text() == "# mine\n" and not (box.home / ".zshrc").exists()
     finally:
         await processes.close()
 
 
-async def test_g8_a_repository_within_keeps_what_its_git_runs(box: Box) -> None:
+async def test_settings_of_a_nested_repository_cannot_be_changed(box: Box) -> None:
+    await box.require_sandbox()
     inner = box.root / "vendored"
     setup = "git init -q . && git -c user.name=n -c user.email=a@b.c commit -q --allow-empty -m one"
     inner.mkdir()
@@ -199,9 +186,6 @@ async def test_g8_a_repository_within_keeps_what_its_git_runs(box: Box) -> None:
     ended = await box.run(
         "cd vendored && echo x >> .git/config; mv .git away; git commit -q --allow-empty -m two"
     )
-    if not box.claimed:
-        assert box.is_labelled(ended, "build")
-        return
     assert (inner / ".git" / "config").read_bytes() == config
     log = subprocess.run(
         ("git", "-C", str(inner), "log", "--oneline"), capture_output=True, text=True, check=True
@@ -209,7 +193,8 @@ async def test_g8_a_repository_within_keeps_what_its_git_runs(box: Box) -> None:
     assert len(log.stdout.splitlines()) == 2, ended.output
 
 
-async def test_g8_a_folder_of_a_larger_repository_is_seen_with_it_and_written_alone(box: Box) -> None:
+async def test_only_the_root_is_writable_in_a_larger_repository(box: Box) -> None:
+    await box.require_sandbox()
     below = box.root / "sub"
     processes = type(box.processes)(str(below))
     inside = Box(below, box.home, box.outside, processes, box.claimed)
@@ -217,9 +202,6 @@ async def test_g8_a_folder_of_a_larger_repository_is_seen_with_it_and_written_al
         ended = await inside.run(
             "git log --oneline | wc -l; echo x > ../main.py; echo x > here; echo x >> ../.git/config"
         )
-        if not box.claimed:
-            assert box.is_labelled(ended, "build")
-            return
         assert ended.output.startswith("1\n"), ended.output
         assert (box.root / "main.py").read_text() == "print(1)\n" and (below / "here").exists()
         secrets = await inside.run("cat ../.env", "read")
@@ -228,7 +210,8 @@ async def test_g8_a_folder_of_a_larger_repository_is_seen_with_it_and_written_al
         await processes.close()
 
 
-async def test_g8_a_submodule_with_a_path_for_its_name_keeps_what_its_git_runs(box: Box) -> None:
+async def test_settings_of_a_submodule_named_by_a_path_cannot_be_changed(box: Box) -> None:
+    await box.require_sandbox()
     deep = [box.root / ".git/modules" / one for one in ("libs/foo", "libs/foo/modules/a/b")]
     for store in deep:
         store.mkdir(parents=True)
@@ -238,18 +221,13 @@ async def test_g8_a_submodule_with_a_path_for_its_name_keeps_what_its_git_runs(b
         f"echo ESCAPED >> {one}/config; mkdir {one}/hooks && echo x > {one}/hooks/a" for one in deep
     )
     ended = await box.run(f"({tries}); echo x > .git/config.worktree; true")
-    if not box.claimed:
-        assert box.is_labelled(ended, "build")
-        return
     assert [(one / "config").read_text() for one in deep] == ["[core]\n"] * 2, ended.output
     assert not (box.root / ".git/config.worktree").exists()
 
 
-async def test_g8_what_came_below_the_root_and_steers_programs_is_said(box: Box) -> None:
+async def test_new_files_that_control_programs_are_reported(box: Box) -> None:
+    await box.require_sandbox()
     ended = await box.run("mkdir -p new/.vscode $'od\\nd' && git init -q $'od\\nd'; echo > plain")
-    if not box.claimed:
-        assert box.is_labelled(ended, "build")
-        return
     last = ended.output.strip().splitlines()[-1]
     assert (
         last.startswith("[new files that control other programs")
@@ -260,7 +238,7 @@ async def test_g8_what_came_below_the_root_and_steers_programs_is_said(box: Box)
 
 
 @pytest.mark.parametrize("name", [".git", ".gitignore", ".env", "sub/.git"])
-async def test_g8_a_pipe_in_the_place_of_a_file_stops_nobody(box: Box, tmp_path: Path, name: str) -> None:
+async def test_a_pipe_instead_of_a_file_does_not_block(box: Box, tmp_path: Path, name: str) -> None:
     root = tmp_path / "pipes"
     (root / "sub").mkdir(parents=True)
     os.mkfifo(root / name)
