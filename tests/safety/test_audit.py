@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from cockpit.plugin.safety import CommandPart, Verdict
 from cockpit.protocol.messages import ToolCall, ToolResult
 from cockpit.safety import audit_log
-from cockpit.safety import audit_log as audits
+from cockpit.safety.audit_chain import ChainReader
 from cockpit.safety.audit_log import AuditFailed, AuditLog
 from cockpit.safety.audit_report import read_records, summarize, verify_audit
 
@@ -47,10 +47,13 @@ def test_every_changed_byte_is_found_and_its_line_named(tmp_path: Path) -> None:
     raw = file.read_bytes()
     for at in range(len(raw)):
         for bit in (1, 0x20):
-            file.write_bytes(raw[:at] + bytes([raw[at] ^ bit]) + raw[at + 1 :])
+            reader = ChainReader()
+            reader.file("audit.jsonl", raw[:at] + bytes([raw[at] ^ bit]) + raw[at + 1 :])
             line = raw[:at].count(b"\n") + 1
             # Without its end a line runs into the next: both are named by the first.
-            assert fault(tmp_path) == ("audit.jsonl", line), (at, bit)
+            assert reader.fault is not None and reader.fault.line == line, (at, bit)
+    file.write_bytes(raw[:100] + bytes([raw[100] ^ 1]) + raw[101:])
+    assert fault(tmp_path) == ("audit.jsonl", 1)
     file.write_bytes(raw)
     assert verify_audit(tmp_path, {}).is_whole
 
@@ -113,7 +116,7 @@ def test_a_file_that_was_replaced_by_another_whole_one_shows(tmp_path: Path) -> 
 def test_the_chain_goes_on_over_files_and_a_lost_file_shows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(audits, "ROTATE_BYTES", 1500)
+    monkeypatch.setattr(audit_log, "ROTATE_BYTES", 1500)
     filled(tmp_path, 20)
     filled(tmp_path, 6, "s2")
     files = audit_log.list_files(tmp_path)

@@ -22,6 +22,7 @@ from cockpit.safety.values import ExecutionContext
 CORPUS = Path(__file__).parents[3] / "shared" / "corpora" / "powershell.jsonl"
 GROUND = ExecutionContext("/proj/ws", "/home/dev")
 RANK = {"allow": 0, "ask": 1, "deny": 2}
+SEEDS = lines(REFUSED + ASKED + UNASKED)
 WORDS = {"safe-readonly": 0, "needs-confirm": 1, "must-block": 2}
 
 
@@ -29,36 +30,31 @@ def level(command: str) -> Level:
     return judge_line(command, "powershell", GROUND, load_rules()).verdict.level
 
 
-@pytest.mark.parametrize("command", lines(REFUSED))
-def test_irreversible_commands_are_denied(command: str) -> None:
-    assert level(command) == "deny"
-
-
-@pytest.mark.parametrize("command", lines(ASKED))
-def test_what_has_effects_is_asked_about_and_not_refused(command: str) -> None:
-    assert level(command) == "ask"
-
-
-@pytest.mark.parametrize("command", lines(UNASKED))
-def test_plain_readers_run_unasked(command: str) -> None:
-    assert level(command) == "allow"
+@pytest.mark.parametrize(("text", "expected"), [(REFUSED, "deny"), (ASKED, "ask"), (UNASKED, "allow")])
+def test_every_line_of_the_table_gets_its_verdict(text: str, expected: Level) -> None:
+    wrong = [f"{got}: {command!r}" for command in lines(text) if (got := level(command)) != expected]
+    assert not wrong, f"{len(wrong)} lines are not judged {expected}:\n" + "\n".join(wrong)
 
 
 def test_shared_corpus_stays_in_its_bands() -> None:
     cases = [json.loads(line) for line in CORPUS.read_text().splitlines()] if CORPUS.exists() else []
-    for case in cases:
-        rank = RANK[level(case["command"])]
-        assert WORDS[case["floor"]] <= rank <= WORDS[case["ceiling"]], case["id"]
+    wrong = [
+        f"{got} is outside of {case['floor']}..{case['ceiling']}: {case['command']!r}"
+        for case in cases
+        if not WORDS[case["floor"]] <= RANK[got := level(case["command"])] <= WORDS[case["ceiling"]]
+    ]
+    assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("alias", sorted(alias for alias, name in ALIASES.items() if name == "remove-item"))
-def test_every_alias_of_a_command_is_the_command(alias: str) -> None:
-    assert level(f"{alias} C:\\ -Recurse") == "deny"
+def test_every_alias_of_a_command_is_the_command() -> None:
+    aliases = [alias for alias, name in ALIASES.items() if name == "remove-item"]
+    assert len(aliases) > 4
+    assert [alias for alias in aliases if level(f"{alias} C:\\ -Recurse") != "deny"] == []
 
 
 def _cased(command: str, number: random.Random) -> str:
-    end = found.end() if (found := NAMED.match(command)) else len(command)
-    return "".join(number.choice((one.upper(), one.lower())) for one in command[:end]) + command[end:]
+    end = match.end() if (match := NAMED.match(command)) else len(command)
+    return "".join(number.choice((sign.upper(), sign.lower())) for sign in command[:end]) + command[end:]
 
 
 TRANSFORMS: dict[str, Callable[[str, random.Random], str]] = {
@@ -91,7 +87,7 @@ NAMED = re.compile(r"^(git|mkfs|dd|rm|bash|scp|nc|sh)\b", re.IGNORECASE)
 
 @pytest.mark.parametrize("name", sorted(TRANSFORMS))
 @settings(max_examples=60, deadline=None, derandomize=True, database=None)
-@given(command=st.sampled_from(lines(REFUSED + ASKED + UNASKED)), seed=st.integers(0, 9))
+@given(command=st.sampled_from(SEEDS), seed=st.integers(0, 9))
 def test_no_transformation_lowers_a_verdict(name: str, command: str, seed: int) -> None:
     if name == "case" and CASED.search(command):
         return
@@ -100,11 +96,10 @@ def test_no_transformation_lowers_a_verdict(name: str, command: str, seed: int) 
 
 
 def test_a_backtick_or_quotes_in_a_name_change_nothing() -> None:
-    for said in ("Re`move-Item", "'Remove-Item'", '"Remove-Item"', "Remove-'Item'", 'R"emove"-Item'):
-        assert level(f"& {said} C:\\ -Recurse") == "deny", said
+    for name in ("Re`move-Item", "'Remove-Item'", '"Remove-Item"', "Remove-'Item'", 'R"emove"-Item'):
+        assert level(f"& {name} C:\\ -Recurse") == "deny", name
 
 
-SEEDS = (*lines(REFUSED), *lines(ASKED), *lines(UNASKED))
 SIGNS = "`'\"$(){}[]@|&;,<>#%-/\\.:=+*? \n\t\0\u201c\u2019\u2013abcRmX19~" + chr(0x202E) + chr(0xDC80)
 
 
@@ -118,6 +113,7 @@ def _noise(number: random.Random) -> str:
     return "".join(text)
 
 
+@pytest.mark.slow
 def test_noise_neither_raises_nor_makes_a_reader_of_what_is_none() -> None:
     number = random.Random(7)
     rules = load_rules()

@@ -52,11 +52,9 @@ MAX_BRACE_WORDS = 64  # words that one brace list may expand to; a longer list i
 
 # The kinds of syntax nodes that are words.
 WORD_NODES = word_set(
-    """
-    word string raw_string ansi_c_string translated_string concatenation simple_expansion expansion
-    command_substitution process_substitution arithmetic_expansion number brace_expression regex
-    extglob_pattern
-    """
+    "word string raw_string ansi_c_string translated_string concatenation simple_expansion expansion "
+    "command_substitution process_substitution arithmetic_expansion number brace_expression regex "
+    "extglob_pattern"
 )
 
 

@@ -39,10 +39,8 @@ NEVER_REMEMBERED = frozenset(
     }
 )
 NEVER_REMEMBERED_RULES = word_set(
-    """
-    git.override git.config-runs net.send net.tunnel write.outside write.unknown assign code.unknown
-    container.privileged environment read.secret-file xargs mode.open
-    """
+    "git.override git.config-runs net.send net.tunnel write.outside write.unknown assign code.unknown "
+    "container.privileged environment read.secret-file xargs mode.open"
 )
 
 # A command inside these wrappers is stored as if it stood alone.
@@ -85,9 +83,7 @@ STEERING_VARIABLES = re.compile(
     r"prompt_command|ps4|ifs|path|env|shellopts|less|pager|editor|visual|rsync|ssh_)"
 )
 XARGS_READERS = word_set(
-    """
-    grep egrep fgrep rg wc cat head tail ls stat file md5sum sha256sum du basename dirname echo
-    """
+    "grep egrep fgrep rg wc cat head tail ls stat file md5sum sha256sum du basename dirname echo"
 )
 
 

@@ -36,29 +36,19 @@ if TYPE_CHECKING:
 
 
 FETCHERS = word_set(
-    """
-    curl wget fetch aria2c http https xh lynx links w3m elinks nc ncat netcat socat telnet ftp tftp lftp
-    scp sftp rsync ssh openssl dig host nslookup ipfs curlie axel GET lwp-request
-    """
+    "curl wget fetch aria2c http https xh lynx links w3m elinks nc ncat netcat socat telnet ftp tftp lftp "
+    "scp sftp rsync ssh openssl dig host nslookup ipfs curlie axel GET lwp-request"
 )
 DECODERS = word_set(
-    """
-    base64 base32 basenc xxd uudecode gunzip zcat gzip bunzip2 bzcat unxz xzcat zstdcat rev tr openssl
-    gpg age uncompress lz4 brotli od printf awk sed perl python python3 ruby node php hexdump iconv unzip
-    tar cut ascii2uni dc bc xz zstd bzip2 m4 envsubst jq
-    """
+    "base64 base32 basenc xxd uudecode gunzip zcat gzip bunzip2 bzcat unxz xzcat zstdcat rev tr openssl gpg "
+    "age uncompress lz4 brotli od printf awk sed perl python python3 ruby node php hexdump iconv unzip tar "
+    "cut ascii2uni dc bc xz zstd bzip2 m4 envsubst jq"
 )
 # Used plainly these only filter; what they write into a pipe cannot hide a command.
-PLAIN_FILTERS = word_set(
-    """
-    awk sed cut jq bc dc envsubst m4 tar unzip node php ruby perl python python3
-    """
-)
+PLAIN_FILTERS = word_set("awk sed cut jq bc dc envsubst m4 tar unzip node php ruby perl python python3")
 SILENT_COMMANDS = word_set(
-    """
-    cd pushd popd true false test [ export set unset mkdir touch rm cp mv chmod sleep exit return wait
-    shift local readonly declare typeset trap umask
-    """
+    "cd pushd popd true false test [ export set unset mkdir touch rm cp mv chmod sleep exit return wait "
+    "shift local readonly declare typeset trap umask"
 )
 VARIABLE_SETTERS = word_set("read mapfile readarray getopts select printf unset shift let")
 FILE_WRITERS = word_set("curl wget tee aria2c base64 xxd openssl dd cp mv fetch scp")

@@ -12,17 +12,13 @@ from cockpit.workspace.word_set import word_set
 
 DELETE_ADVICE = "delete with the delete tool, which can be undone"
 FORMATTERS = re.compile(
-    r"mkfs(\..+)?|mke2fs|newfs|wipefs|fdisk|sfdisk|cfdisk|gdisk|sgdisk|cgdisk|parted|blkdiscard|"
-    r"badblocks|mkswap|"
-    r"hdparm|nvme|mdadm|cryptsetup|pvcreate|pvremove|vgremove|vgcreate|lvremove|lvreduce|dmsetup|"
-    r"zpool|zfs|diskutil|"
-    r"asr|shred|dd|dcfldd|ddrescue|nwipe|scrub|mkdosfs|mkntfs|losetup|partx|sg_format|sd_format|"
-    r"flashrom|efibootmgr"
+    r"mkfs(\..+)?|mke2fs|newfs|wipefs|fdisk|sfdisk|cfdisk|gdisk|sgdisk|cgdisk|parted|blkdiscard|badblocks"
+    r"|mkswap|hdparm|nvme|mdadm|cryptsetup|pvcreate|pvremove|vgremove|vgcreate|lvremove|lvreduce|dmsetup"
+    r"|zpool|zfs|diskutil|asr|shred|dd|dcfldd|ddrescue|nwipe|scrub|mkdosfs|mkntfs|losetup|partx|sg_format"
+    r"|sd_format|flashrom|efibootmgr"
 )
 DISK_LISTING_WORDS = word_set(
-    """
-    -l --list print list status info -N --dump -d show-all --examine --detail smart-log
-    """
+    "-l --list print list status info -N --dump -d show-all --examine --detail smart-log"
 )
 DISK_DESTROYERS = {
     "zpool": {"destroy", "labelclear"},
@@ -36,11 +32,7 @@ DISK_DESTROYERS = {
     "nvme": {"format", "sanitize"},
     "dmsetup": {"remove", "remove_all", "wipe_table"},
 }
-DELETERS = word_set(
-    """
-    rm srm grm trash rmdir unlink shred wipe find gfind fd fdfind rsync mv gmv
-    """
-)
+DELETERS = word_set("rm srm grm trash rmdir unlink shred wipe find gfind fd fdfind rsync mv gmv")
 ASKED_READ_KINDS = frozenset(
     {
         "secret",

@@ -22,10 +22,9 @@ from cockpit.workspace.worktrees.values import WORKTREES_FOLDER, origin_tree
 
 # Sections and keys whose value git runs, or which include other configuration.
 RUNNING_SETTINGS = re.compile(
-    r"^\s*\[\s*(filter|include|includeif|diff|merge|mergetool|difftool|gpg|alias|pager|credential|"
-    r"extensions|trailer)\b"
-    r"|^\s*(textconv|clean|smudge|process|command|external|driver|cachetextconv|worktree|"
-    r"attributesfile|worktreeconfig)\s*=",
+    r"^\s*\[\s*(filter|include|includeif|diff|merge|mergetool|difftool|gpg|alias|pager|credential|extensions"
+    r"|trailer)\b|^\s*(textconv|clean|smudge|process|command|external|driver|cachetextconv|worktree"
+    r"|attributesfile|worktreeconfig)\s*=",
     re.I | re.M,
 )
 HARMLESS_SECTIONS = re.compile(
@@ -209,11 +208,9 @@ def find_git_remote(command: SimpleCommand) -> str:
 
 LOCATION_OPTIONS = ("--git-dir", "--work-tree")
 READING_SUBCOMMANDS = word_set(
-    """
-    log show diff status blame grep shortlog describe rev-parse rev-list ls-files ls-tree cat-file name-rev
-    merge-base for-each-ref show-ref count-objects check-ignore check-attr cherry diff-tree diff-index
-    diff-files version help annotate whatchanged ls-remote
-    """
+    "log show diff status blame grep shortlog describe rev-parse rev-list ls-files ls-tree cat-file name-rev "
+    "merge-base for-each-ref show-ref count-objects check-ignore check-attr cherry diff-tree diff-index "
+    "diff-files version help annotate whatchanged ls-remote"
 )
 
 

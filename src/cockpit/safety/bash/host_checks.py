@@ -8,15 +8,12 @@ from cockpit.safety.values import ExecutionContext
 from cockpit.workspace.word_set import word_set
 
 GIT_RUNNING_KEYS = re.compile(
-    r"core\.(hookspath|fsmonitor|sshcommand|pager|editor|gitproxy|askpass|attributesfile|worktree|"
-    r"alternaterefscommand)|"
-    r"alias\.|pager\.|credential|filter\.|diff\..*\.(command|textconv)|diff\.external|merge\..*\.driver|"
-    r"mergetool\.|difftool\.|gpg\.|include|init\.templatedir|url\..*insteadof|"
-    r"remote\..*\.(uploadpack|receivepack|vcs|proxy)|"
-    r"sequence\.editor|interactive\.difffilter|browser\.|web\.browser|instaweb|guitool|man\.|"
-    r"sendemail|trailer|uploadpack\.|"
-    r"protocol\.|safe\.directory|core\.editor|submodule\..*\.update|receive\.|http\..*(proxy|"
-    r"sslverify)|user\.signingkey",
+    r"core\.(hookspath|fsmonitor|sshcommand|pager|editor|gitproxy|askpass|attributesfile|worktree"
+    r"|alternaterefscommand)|alias\.|pager\.|credential|filter\.|diff\..*\.(command|textconv)|diff\.external"
+    r"|merge\..*\.driver|mergetool\.|difftool\.|gpg\.|include|init\.templatedir|url\..*insteadof"
+    r"|remote\..*\.(uploadpack|receivepack|vcs|proxy)|sequence\.editor|interactive\.difffilter|browser\."
+    r"|web\.browser|instaweb|guitool|man\.|sendemail|trailer|uploadpack\.|protocol\.|safe\.directory"
+    r"|core\.editor|submodule\..*\.update|receive\.|http\..*(proxy|sslverify)|user\.signingkey",
     re.I,
 )
 
@@ -127,17 +124,13 @@ def check_cockpit(command: SimpleCommand) -> list[SafetyFinding]:
 
 POWER = word_set("shutdown reboot halt poweroff pm-suspend pm-hibernate telinit")
 ACCOUNTS = word_set(
-    """
-    useradd adduser usermod userdel deluser groupadd groupmod groupdel gpasswd passwd chpasswd visudo
-    vipw vigr newusers chsh chage pwconv grpconv dscl sysadminctl dseditgroup addgroup pam-auth-update
-    authconfig update-passwd
-    """
+    "useradd adduser usermod userdel deluser groupadd groupmod groupdel gpasswd passwd chpasswd visudo vipw "
+    "vigr newusers chsh chage pwconv grpconv dscl sysadminctl dseditgroup addgroup pam-auth-update "
+    "authconfig update-passwd"
 )
 KERNEL = word_set(
-    """
-    insmod rmmod modprobe kexec depmod kmod update-grub grub-install grub-mkconfig bootctl
-    update-initramfs dkms setenforce aa-teardown aa-disable aa-complain csrutil nvram kextload kextunload
-    """
+    "insmod rmmod modprobe kexec depmod kmod update-grub grub-install grub-mkconfig bootctl update-initramfs "
+    "dkms setenforce aa-teardown aa-disable aa-complain csrutil nvram kextload kextunload"
 )
 DEFENCES = re.compile(
     r"auditd|firewalld|apparmor|ufw|falco|fail2ban|clamav|crowdstrike|falcon|selinux|osquery|sshd?$|"

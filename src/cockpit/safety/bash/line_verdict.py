@@ -22,23 +22,20 @@ from cockpit.safety.rules.rule import RuleSet
 from cockpit.safety.values import ExecutionContext, JudgedLine, ask_unreadable
 
 DANGEROUS = re.compile(
-    r"\b(rm|dd|mkfs|wipefs|shred|chmod|chown|mv|cp|tee|find|rsync|sh|bash|dash|zsh|ksh|python|perl|"
-    r"ruby|node|php|curl|wget|nc|ncat|netcat|"
-    r"socat|eval|source|crontab|shutdown|reboot|halt|poweroff|init|systemctl|useradd|usermod|passwd|"
-    r"visudo|insmod|modprobe|sysctl|iptables|"
-    r"kill|pkill|killall|cat|scp|ln|install|truncate|launchctl|at|sudo|doas|su|git|docker|parted|"
-    r"fdisk|cryptsetup|base64|setenforce|ufw|head|tail|less|cpio|tar)\b|/dev/|>"
+    r"\b(rm|dd|mkfs|wipefs|shred|chmod|chown|mv|cp|tee|find|rsync|sh|bash|dash|zsh|ksh|python|perl|ruby|node"
+    r"|php|curl|wget|nc|ncat|netcat|socat|eval|source|crontab|shutdown|reboot|halt|poweroff|init|systemctl"
+    r"|useradd|usermod|passwd|visudo|insmod|modprobe|sysctl|iptables|kill|pkill|killall|cat|scp|ln|install"
+    r"|truncate|launchctl|at|sudo|doas|su|git|docker|parted|fdisk|cryptsetup|base64|setenforce|ufw|head|tail"
+    r"|less|cpio|tar)\b|/dev/|>"
 )
 COMMAND_SEPARATORS = re.compile(r";|\n|&&|\|\||&|\$\(|[(){}]|\bthen\b|\bdo\b|\belse\b")
 FATAL_TEXT = re.compile(
-    r"\brm\s+(-\S+\s+)*-\S*[rR]\S*\s+(-\S+\s+)*(/|~|\$HOME|/\*|~/\*|/(etc|usr|bin|lib|boot|home|var|"
-    r"root|sbin|opt)/?\*?)(\s|$|;|&|\||\))"
-    r"|\bmkfs(\.\w+)?\s+/dev/|\bdd\s[^;|&\n]*of=/dev/[shvxn]|>\s*/dev/([shv]d|nvme|xvd)|/dev/(tcp|udp)/"
-    r"|\b(curl|wget)\b[^;&\n]*\|\s*(sudo\s+)?(ba|z|da|k)?sh\b|\bbase64\s+(-d|--decode|"
-    r"-D)\b[^;&\n]*\|\s*(ba|z|da)?sh\b|:\(\)\s*\{\s*:\s*\|\s*:"
-    r"|>>?\s*(~|\$HOME|/root|/home/\w+)/\.(bashrc|profile|zshrc|bash_profile|ssh/authorized_keys)|"
-    r">>?\s*/etc/(passwd|shadow|sudoers|cron)"
-    r"|\.ssh/id_(rsa|ed25519|ecdsa)\b|\.aws/credentials|/etc/shadow|\.git/hooks/"
+    r"\brm\s+(-\S+\s+)*-\S*[rR]\S*\s+(-\S+\s+)*(/|~|\$HOME|/\*|~/\*|/(etc|usr|bin|lib|boot|home|var|root"
+    r"|sbin|opt)/?\*?)(\s|$|;|&|\||\))|\bmkfs(\.\w+)?\s+/dev/|\bdd\s[^;|&\n]*of=/dev/[shvxn]"
+    r"|>\s*/dev/([shv]d|nvme|xvd)|/dev/(tcp|udp)/|\b(curl|wget)\b[^;&\n]*\|\s*(sudo\s+)?(ba|z|da|k)?sh\b"
+    r"|\bbase64\s+(-d|--decode|-D)\b[^;&\n]*\|\s*(ba|z|da)?sh\b|:\(\)\s*\{\s*:\s*\|\s*:|>>?\s*(~|\$HOME"
+    r"|/root|/home/\w+)/\.(bashrc|profile|zshrc|bash_profile|ssh/authorized_keys)|>>?\s*/etc/(passwd|shadow"
+    r"|sudoers|cron)|\.ssh/id_(rsa|ed25519|ecdsa)\b|\.aws/credentials|/etc/shadow|\.git/hooks/"
 )
 TREE_REMOVERS = frozenset({"rm", "chmod", "chown", "shred"})
 TREE_PATHS = re.compile(

@@ -45,11 +45,9 @@ if TYPE_CHECKING:
 MAX_DEPTH = 28  # nested substitutions and groups
 MAX_LOOP_VALUES = 16  # values of a loop that are tried one by one
 EXPANDED_NODES = word_set(
-    """
-    word string raw_string ansi_c_string translated_string concatenation simple_expansion expansion
-    command_substitution process_substitution arithmetic_expansion number brace_expression regex
-    extglob_pattern test_operator
-    """
+    "word string raw_string ansi_c_string translated_string concatenation simple_expansion expansion "
+    "command_substitution process_substitution arithmetic_expansion number brace_expression regex "
+    "extglob_pattern test_operator"
 )
 IGNORED_NODES = word_set("comment heredoc_body heredoc_start heredoc_end variable_name")
 

@@ -46,11 +46,10 @@ PROCESS_FILES = re.compile(
     r"kmem|sysrq-trigger)(/|$)"
 )
 SYSTEM_SECRETS = re.compile(
-    r"(/private)?/etc/(shadow|gshadow|sudoers|security/opasswd|krb5\.keytab|wireguard/|openvpn/|"
-    r"ppp/.*secrets|"
-    r"ssl/private|ssh/ssh_host_\w+_key$|master\.passwd|letsencrypt/(live|archive)|"
-    r"kubernetes/.*\.conf|ipsec\.secrets)"
-    r"|(/var)?/run/secrets(/|$)|/var/lib/(docker/volumes|kubelet/pods|sss/secrets)|/var/db/dslocal"
+    r"(/private)?/etc/(shadow|gshadow|sudoers|security/opasswd|krb5\.keytab|wireguard/|openvpn/"
+    r"|ppp/.*secrets|ssl/private|ssh/ssh_host_\w+_key$|master\.passwd|letsencrypt/(live|archive)"
+    r"|kubernetes/.*\.conf|ipsec\.secrets)|(/var)?/run/secrets(/|$)|/var/lib/(docker/volumes|kubelet/pods"
+    r"|sss/secrets)|/var/db/dslocal"
 )
 HARD_SYSTEM = re.compile(
     r"/(private/)?(etc|usr|bin|sbin|lib|lib32|lib64|libx32|boot|dev|proc|sys|System|Library)(/|$)"
@@ -60,21 +59,17 @@ SOFT_SYSTEM = re.compile(r"/usr/local(/|$)|/dev/shm(/|$)|/proc/self/fd|/etc/(hos
 HOME_FOLDERS = re.compile(r"(/home/[^/]+|/Users/[^/]+|/root|/var/root)(?=/|$)")
 # In a home folder, these are read by programs that start later.
 HOME_FILES = word_set(
-    """
-    .vimrc .exrc .nanorc .emacs .tmux.conf .screenrc .irbrc .pryrc .gdbinit .lldbinit .pdbrc .curlrc
-    .wgetrc .npmrc .yarnrc .yarnrc.yml .condarc .xsession .xinitrc .pam_environment .forward .procmailrc
-    .rhosts .shosts .perltidyrc .Rprofile .octaverc .psqlrc .sqliterc .mailcap .hushlogin .dircolors
-    .envrc .toprc .k5login .zsh_plugins.txt .p10k.zsh .oh-my-zsh .asdfrc .tool-versions .selected_editor
-    """
+    ".vimrc .exrc .nanorc .emacs .tmux.conf .screenrc .irbrc .pryrc .gdbinit .lldbinit .pdbrc .curlrc "
+    ".wgetrc .npmrc .yarnrc .yarnrc.yml .condarc .xsession .xinitrc .pam_environment .forward .procmailrc "
+    ".rhosts .shosts .perltidyrc .Rprofile .octaverc .psqlrc .sqliterc .mailcap .hushlogin .dircolors .envrc "
+    ".toprc .k5login .zsh_plugins.txt .p10k.zsh .oh-my-zsh .asdfrc .tool-versions .selected_editor"
 )
 HOME_STARTUP_PATHS = re.compile(
-    r"/(\.config/(systemd|autostart|environment\.d|fish|nvim|pip|git|cockpit|zsh|powershell|i3|sway|hypr|"
-    r"plasma-workspace|Code/User|Cursor/User)|\.vim|\.emacs\.d|\.pip|\.local/(share/(systemd|"
-    r"applications|cockpit|"
-    r"nautilus/scripts)|state/cockpit|bin)|\.cargo/(config|bin|env)|\.cache/cockpit|\.m2/settings|"
-    r"\.gradle/init|"
-    r"\.bashrc\.d|\.profile\.d|\.oh-my-zsh|\.nvm|\.pyenv/shims|Library/LaunchAgents|"
-    r"\.docker/cli-plugins)(/|\.|$)"
+    r"/(\.config/(systemd|autostart|environment\.d|fish|nvim|pip|git|cockpit|zsh|powershell|i3|sway|hypr"
+    r"|plasma-workspace|Code/User|Cursor/User)|\.vim|\.emacs\.d|\.pip|\.local/(share/(systemd|applications"
+    r"|cockpit|nautilus/scripts)|state/cockpit|bin)|\.cargo/(config|bin|env)|\.cache/cockpit|\.m2/settings"
+    r"|\.gradle/init|\.bashrc\.d|\.profile\.d|\.oh-my-zsh|\.nvm|\.pyenv/shims|Library/LaunchAgents"
+    r"|\.docker/cli-plugins)(/|\.|$)"
 )
 COCKPIT_PATHS = re.compile(
     r"/\.(config|cache|local/state|local/share)/cockpit(/|$)|/\.cockpit(/|$)|/Application "
@@ -83,14 +78,12 @@ COCKPIT_PATHS = re.compile(
 # Names that a pattern is matched against, so that a pattern cannot hide them.
 SENTINELS = sorted(
     word_set(
-        """
-    .git .ssh .aws .gnupg .kube .docker .cockpit .claude .vscode .idea .mcp.json .env .env.local .envrc
-    .bashrc .bash_profile .profile .zshrc .zshenv .netrc .npmrc .pypirc .git-credentials .gitconfig
-    .gitmodules .config .local .bash_history .zsh_history .mozilla hooks pre-commit post-merge config
-    id_rsa id_ed25519 id_ecdsa credentials authorized_keys shadow sudoers sudoers.d passwd environ etc
-    usr bin sbin lib lib64 boot dev proc sys var opt root home Users System Library sda nvme0n1 vda
-    cron.d crontab systemd settings.json server.key key.pem self mem secrets private-keys-v1.d
-    """
+        ".git .ssh .aws .gnupg .kube .docker .cockpit .claude .vscode .idea .mcp.json .env .env.local .envrc "
+        ".bashrc .bash_profile .profile .zshrc .zshenv .netrc .npmrc .pypirc .git-credentials .gitconfig "
+        ".gitmodules .config .local .bash_history .zsh_history .mozilla hooks pre-commit post-merge config "
+        "id_rsa id_ed25519 id_ecdsa credentials authorized_keys shadow sudoers sudoers.d passwd environ etc "
+        "usr bin sbin lib lib64 boot dev proc sys var opt root home Users System Library sda nvme0n1 vda "
+        "cron.d crontab systemd settings.json server.key key.pem self mem secrets private-keys-v1.d"
     )
 )
 LookupKey = tuple[str, str | None, str, bool]
@@ -314,18 +307,15 @@ def match_glob(word: ShellWord, cwd: str | None) -> list[str] | None:
 
 
 TOP_FOLDERS = re.compile(
-    r"/|/(\.\.?)?|/(etc|usr|bin|sbin|lib|lib32|lib64|libx32|boot|dev|proc|sys|System|Library|"
-    r"Applications|private|Volumes|"
-    r"home|Users|root|var|opt|srv|mnt|media|nix|snap|run|tmp|cores|data|vol)"
-    r"|/(etc|usr|bin|sbin|lib|lib32|lib64|boot|dev|proc|sys|System|Library)/.*"
-    r"|/(var|opt|srv|nix|run|private|Volumes)/[^/]+|/(home|Users)/[^/]+"
+    r"/|/(\.\.?)?|/(etc|usr|bin|sbin|lib|lib32|lib64|libx32|boot|dev|proc|sys|System|Library|Applications"
+    r"|private|Volumes|home|Users|root|var|opt|srv|mnt|media|nix|snap|run|tmp|cores|data|vol)|/(etc|usr|bin"
+    r"|sbin|lib|lib32|lib64|boot|dev|proc|sys|System|Library)/.*|/(var|opt|srv|nix|run|private"
+    r"|Volumes)/[^/]+|/(home|Users)/[^/]+"
 )
 LOCAL_FOLDERS = re.compile(r"/usr/local/[^/]+/.+|/dev/shm/.+|/var/tmp.*|/private/tmp/.+|/usr/src/.+")
 PERSONAL_FOLDERS = word_set(
-    """
-    Documents Desktop Downloads Pictures Music Videos Movies Library Public Projects projects src work
-    code dev repos .config .local .ssh .gnupg .aws .kube .mozilla .thunderbird snap
-    """
+    "Documents Desktop Downloads Pictures Music Videos Movies Library Public Projects projects src work code "
+    "dev repos .config .local .ssh .gnupg .aws .kube .mozilla .thunderbird snap"
 )
 
 

@@ -11,35 +11,23 @@ from cockpit.safety.findings import SafetyFinding, ask, deny
 from cockpit.workspace.word_set import word_set
 
 INTERPRETERS = re.compile(
-    r"(python|pypy|perl|ruby|node|php|lua|luajit|tclsh|wish|Rscript|osascript|deno|bun|pwsh|"
-    r"powershell|groovy|scala|"
-    r"ghci|irb|gdb|ex|ed|vim|awk|gawk|sed|make|m4|bc|sqlite3|psql|mysql|at|batch|crontab|elixir|"
-    r"julia|swift|jshell)[\d.]*"
+    r"(python|pypy|perl|ruby|node|php|lua|luajit|tclsh|wish|Rscript|osascript|deno|bun|pwsh|powershell"
+    r"|groovy|scala|ghci|irb|gdb|ex|ed|vim|awk|gawk|sed|make|m4|bc|sqlite3|psql|mysql|at|batch|crontab"
+    r"|elixir|julia|swift|jshell)[\d.]*"
 )
 STDIN_IS_CODE = re.compile(
-    r"(python|pypy|perl|ruby|node|php|lua|luajit|tclsh|Rscript|osascript|deno|bun|pwsh|powershell|"
-    r"at|batch|crontab|"
-    r"elixir|julia|groovy|jshell|irb|ex|ed)[\d.]*"
+    r"(python|pypy|perl|ruby|node|php|lua|luajit|tclsh|Rscript|osascript|deno|bun|pwsh|powershell|at|batch"
+    r"|crontab|elixir|julia|groovy|jshell|irb|ex|ed)[\d.]*"
 )
-CODE_OPTIONS = word_set(
-    """
-    -c -e -m -p -r -n -ne -pe -ane -lne -nle --eval --print -E -i -f -h --version -V
-    """
-)
+CODE_OPTIONS = word_set("-c -e -m -p -r -n -ne -pe -ane -lne -nle --eval --print -E -i -f -h --version -V")
 CONNECTORS = word_set("nc ncat netcat socat telnet cryptcat pwncat rustcat openssl")
 SENDERS = FETCHERS | word_set(
-    """
-    mail mailx sendmail mutt ping ping6 traceroute whois ssh-copy-id rclone s3cmd aws gsutil gcloud az gh
-    glab npm twine hub git kubectl docker podman ftp sshfs restic termbin transfer ngrok cloudflared
-    chisel wscat websocat grpcurl mosquitto_pub redis-cli logger xdg-open open
-    """
+    "mail mailx sendmail mutt ping ping6 traceroute whois ssh-copy-id rclone s3cmd aws gsutil gcloud az gh "
+    "glab npm twine hub git kubectl docker podman ftp sshfs restic termbin transfer ngrok cloudflared chisel "
+    "wscat websocat grpcurl mosquitto_pub redis-cli logger xdg-open open"
 )
 # Programs whose purpose is to fetch from or inspect the network; sending adds to the risk.
-NETWORK = SENDERS - word_set(
-    """
-    git kubectl docker podman npm gh glab logger xdg-open open hub openssl
-    """
-)
+NETWORK = SENDERS - word_set("git kubectl docker podman npm gh glab logger xdg-open open hub openssl")
 
 
 def check_network(

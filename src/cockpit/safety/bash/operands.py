@@ -10,32 +10,25 @@ from cockpit.workspace.word_set import word_set
 
 # The words of these commands are text, not files.
 TEXT_COMMANDS = word_set(
-    """
-    echo printf true false : seq expr sleep kill pkill killall pgrep export declare local readonly
-    typeset unset alias set trap type which whereis command man info whatis apropos tput stty yes test [
-    [[ exit return shift wait jobs umask ulimit basename dirname
-    """
+    "echo printf true false : seq expr sleep kill pkill killall pgrep export declare local readonly typeset "
+    "unset alias set trap type which whereis command man info whatis apropos tput stty yes test [ [[ exit "
+    "return shift wait jobs umask ulimit basename dirname"
 )
 # The first operand of these commands is a pattern or a script.
 PATTERN_FIRST_COMMANDS = word_set(
-    """
-    grep egrep fgrep zgrep rg ag ack sed gsed awk gawk mawk nawk jq yq perl sd
-    """
+    "grep egrep fgrep zgrep rg ag ack sed gsed awk gawk mawk nawk jq yq perl sd"
 )
 WRITERS = word_set(
-    """
-    rm rmdir unlink shred truncate patch tee touch mkdir mkfifo mknod chattr srm wipe trash sponge gzip gunzip
-    bzip2 xz unxz bunzip2 vim vi nano emacs ed ex code install-hooks
-    """
+    "rm rmdir unlink shred truncate patch tee touch mkdir mkfifo mknod chattr srm wipe trash sponge gzip "
+    "gunzip bzip2 xz unxz bunzip2 vim vi nano emacs ed ex code install-hooks"
 )
 MODE_CHANGERS = word_set("chmod chown chgrp setfacl chcon")
 COPIERS = word_set("cp ln install rsync scp ditto gcp")
 MOVERS = word_set("mv gmv rename")
 OUTPUT_OPTIONS = re.compile(
-    r"(-o|--output|--output-file|--output-document|--out|-out|--outfile|--target-directory|"
-    r"--directory-prefix|"
-    r"--output-dir|--log-file|--logfile|--dump-header|--trace|--trace-ascii|--cookie-jar|--libcurl|"
-    r"-D|--append-output)$"
+    r"(-o|--output|--output-file|--output-document|--out|-out|--outfile|--target-directory"
+    r"|--directory-prefix|--output-dir|--log-file|--logfile|--dump-header|--trace|--trace-ascii|--cookie-jar"
+    r"|--libcurl|-D|--append-output)$"
 )
 FOLDER_OPTIONS = {
     "tar": ("-C", "--directory"),
@@ -51,32 +44,20 @@ FOLDER_OPTIONS = {
 }
 # Options whose value is used as a key, and is neither shown nor sent.
 KEY_OPTIONS = word_set(
-    """
-    --key --cert --cacert --kubeconfig --identity --identity-file --private-key --tlskey --tlscert --ssl-key
-    --keyfile --secret-keyring --client-key -E
-    """
+    "--key --cert --cacert --kubeconfig --identity --identity-file --private-key --tlskey --tlscert "
+    "--ssl-key --keyfile --secret-keyring --client-key -E"
 )
 SSH_KEY_OPTIONS = word_set("-i -F")
 SSH_COMMANDS = word_set("ssh scp sftp rsync mosh ansible ansible-playbook ssh-copy-id age")
-KEY_USERS = word_set(
-    """
-    ssh-add ssh-keygen ssh-copy-id chmod chown chgrp gpg-agent ssh-agent mkdir
-    """
-)
-METADATA_COMMANDS = word_set(
-    """
-    ls stat du tree file find fd fdfind realpath readlink exa eza lsd touch locate
-    """
-)
+KEY_USERS = word_set("ssh-add ssh-keygen ssh-copy-id chmod chown chgrp gpg-agent ssh-agent mkdir")
+METADATA_COMMANDS = word_set("ls stat du tree file find fd fdfind realpath readlink exa eza lsd touch locate")
 IN_PLACE_OPTIONS = re.compile(r"-[a-zA-Z]*i|--in-place")
 
 
 # For these programs -o has another meaning.
 OTHER_MEANING_OF_O = word_set(
-    """
-    find grep egrep fgrep rg ps ls ssh scp sftp mount test set shopt yq uniq paste column lsblk df sudo
-    pytest hexdump od stdbuf kubectl aws gh helm docker oc stat strace git ionice
-    """
+    "find grep egrep fgrep rg ps ls ssh scp sftp mount test set shopt yq uniq paste column lsblk df sudo "
+    "pytest hexdump od stdbuf kubectl aws gh helm docker oc stat strace git ionice"
 )
 
 

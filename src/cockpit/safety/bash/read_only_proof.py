@@ -97,9 +97,7 @@ def is_readable_location(location: locations.BashLocation, context: ExecutionCon
 
 TRUSTED_FOLDERS = word_set("/bin /usr/bin /usr/local/bin /sbin /usr/sbin /opt/homebrew/bin")
 SHELL_BUILTINS = word_set(
-    """
-    true false : cd pwd echo printf test [ [[ type command exit return break continue wait shift hash
-    """
+    "true false : cd pwd echo printf test [ [[ type command exit return break continue wait shift hash"
 )
 
 

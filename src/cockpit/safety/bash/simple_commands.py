@@ -44,9 +44,7 @@ MAX_EXPANDED_WORDS = 2 * MAX_WORDS  # words of one command that are expanded at 
 MAX_NESTED_SCRIPTS = 4  # scripts inside scripts
 DISTANT_PREFIXES = ("/", "~", "-", "..", ".git", ".cockpit")
 SUBSCRIPT_COMMANDS = word_set(
-    """
-    read printf test [ [[ unset let declare typeset local export mapfile readarray getopts wait readonly
-    """
+    "read printf test [ [[ unset let declare typeset local export mapfile readarray getopts wait readonly"
 )
 TEST_OPERATORS = ("-v", "-R", "-eq", "-ne", "-lt", "-gt", "-le", "-ge")
 

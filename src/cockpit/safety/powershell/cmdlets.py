@@ -54,10 +54,8 @@ ALIASES = dict(pair.split("=", 1) for pair in ALIAS_TABLE.split())
 ALIASES["write"] = "write-output"
 # On Unix these names are also system programs, so both meanings are judged.
 NATIVE_TOO = word_set(
-    """
-    cat cp diff echo kill ls man mount mv ps pwd rm rmdir sleep sort tee curl wget clear compare history
-    mkdir
-    """
+    "cat cp diff echo kill ls man mount mv ps pwd rm rmdir sleep sort tee curl wget clear compare history "
+    "mkdir"
 )
 MODULE_PREFIX = re.compile(
     r"^(?:microsoft|cim|storage|net|defender|schedule|psreadline|powershell)[\w.]*\\", re.IGNORECASE

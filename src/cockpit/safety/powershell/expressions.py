@@ -219,12 +219,10 @@ def _script_command_names(script: PowerShellScript) -> Iterator[str]:
 
 DOWNLOAD_MEMBERS = re.compile(
     r"^(download(string|file|data)(async|taskasync)?|openread|uploadstring|uploaddata|uploadfile"
-    r"|getstringasync"
-    r"|getasync|postasync|getresponse|getstream|connect)$"
+    r"|getstringasync|getasync|postasync|getresponse|getstream|connect)$"
 )
 NET_TYPES = re.compile(r"(^|\.)(net\.(webclient|http|sockets|webrequest|httpwebrequest|dns|mail"
-    r"|ftpwebrequest)"
-                       r"|msxml2|winhttp|xmlhttp|internetexplorer\.application|bitstransfer)")  # fmt: skip
+                       r"|ftpwebrequest)|msxml2|winhttp|xmlhttp|internetexplorer\.application|bitstransfer)")  # fmt: skip
 CODE_MEMBERS = re.compile(
     r"^(invokescript|invokecommand|create|newscriptblock|expandstring|invoke|start"
     r"|invokereturnasis|addscript)$"
@@ -236,9 +234,8 @@ HIDDEN_CODE = re.compile(
 )
 CHANGE_MEMBERS = re.compile(
     r"^(delete(file|folder)?|move(to|file|folder)?|copy(to|file|folder)?|replace|create|createtext"
-    r"|createdirectory|write\w*|append\w*|open|createtextfile|opentextfile"
-    r"|openwrite"
-    r"|setaccesscontrol|encrypt|setattributes)$"
+    r"|createdirectory|write\w*|append\w*|open|createtextfile|opentextfile|openwrite|setaccesscontrol"
+    r"|encrypt|setattributes)$"
 )
 START_MEMBERS = frozenset({"run", "exec", "shellexecute"})
 SECRET_NAMES = re.compile(r"key|token|secret|passw|credential|auth", re.IGNORECASE)

@@ -30,10 +30,8 @@ from cockpit.workspace.word_set import word_set
 
 # Outside of the workspace these cmdlets ask again, so they are remembered with any arguments.
 ANY_ARGUMENT_CMDLETS = word_set(
-    """
-    new-item new-item-folder set-content add-content out-file tee-object copy-item export-csv
-    compress-archive expand-archive
-    """
+    "new-item new-item-folder set-content add-content out-file tee-object copy-item export-csv "
+    "compress-archive expand-archive"
 )
 
 

@@ -86,10 +86,9 @@ def _expand_cmd_variables(word: str, home: str) -> str:
 
 RUN_KEYS = re.compile(
     r"\\(currentversion\\(run|runonce|runservices|policies\\explorer\\run|winlogon"
-    r"|image file execution options"
-    r"|app paths|windows\\appinit_dlls|shellserviceobjects)|active setup|session manager|lsa"
-    r"|services\\|userinitmprlogonscript|environment\\?userinit|shell\\open\\command|command processor"
-    r"|policies\\system)",
+    r"|image file execution options|app paths|windows\\appinit_dlls|shellserviceobjects)|active setup"
+    r"|session manager|lsa|services\\|userinitmprlogonscript|environment\\?userinit|shell\\open\\command"
+    r"|command processor|policies\\system)",
     re.IGNORECASE,
 )
 PASSWORD_STORES = re.compile(
@@ -128,8 +127,7 @@ REFUSED_ARGUMENTS: tuple[tuple[str, str, str, str], ...] = (
     ("bcdedit", r"/(set|delete|deletevalue|create|import)", "ps-shadow", "it changes how the machine starts"),
     ("wevtutil", r"\b(cl|clear-log|sl|set-log)\b", "ps-logs", "it deletes logs"),
     ("auditpol", r"/(clear|set|remove|restore)", "ps-logs", "it deletes logs"),
-    ("reg", r"\b(add|copy|import|restore|load)\b.*(\\run|winlogon|image file exec|appinit"
-     r"|\\lsa|policies)",
+    ("reg", r"\b(add|copy|import|restore|load)\b.*(\\run|winlogon|image file exec|appinit|\\lsa|policies)",
      "ps-persist", "it adds something to the registry that runs later"),
     ("reg", r"\b(save|export)\b.*\b(sam|security|system)\b",
      "ps-credentials", "it copies the password store"),
@@ -147,11 +145,9 @@ REFUSED_ARGUMENTS: tuple[tuple[str, str, str, str], ...] = (
      "ps-download", "it downloads without the browser's checks"),
     ("certutil", r"[-/](urlcache|verifyctl|decode|decodehex|encode|f\b.*http|ping)|https?:",
      "ps-download", "it downloads or unpacks hidden files"),
-    ("netsh", r"firewall.*(off|delete|disable)|wlan.*key\s*=\s*clear|portproxy|add\s+helper"
-     r"|trace\s+start",
+    ("netsh", r"firewall.*(off|delete|disable)|wlan.*key\s*=\s*clear|portproxy|add\s+helper|trace\s+start",
      "ps-defender", "it opens the firewall or shows its keys"),
-    ("wmic", r"shadowcopy|process\s+call\s+create|\bdelete\b|/node|format:.*http"
-     r"|useraccount.*(set|call)",
+    ("wmic", r"shadowcopy|process\s+call\s+create|\bdelete\b|/node|format:.*http|useraccount.*(set|call)",
      "ps-shadow", "it runs, removes or changes things through WMI"),
     ("regsvr32", r"https?:|/i:|scrobj|\\\\",
      "ps-code", "it runs a script from another place"),

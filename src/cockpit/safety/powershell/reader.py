@@ -251,10 +251,8 @@ REST_OF_COMMAND = re.compile(r"[^\n|]*")
 # After these words a statement follows; after the block keywords come brackets and blocks.
 LEADING_KEYWORD = re.compile(r"(?:return|throw|exit|break|continue)(?=[\s;}$('\"]|$)\s*", re.IGNORECASE)
 BLOCK_KEYWORDS = names(
-    """
-    if for foreach while do switch try trap function filter workflow class enum begin process end
-    dynamicparam clean parallel sequence configuration data until catch finally else elseif param
-    """
+    "if for foreach while do switch try trap function filter workflow class enum begin process end "
+    "dynamicparam clean parallel sequence configuration data until catch finally else elseif param"
 )
 CONTINUATION = re.compile(r"\s*(?:else|elseif|catch|finally|while|until)\b|\s*[{(]|\s*\[", re.IGNORECASE)
 
