@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from itertools import takewhile
 
 from cockpit.safety.bash.command_model import ShellWord, SimpleCommand
 from cockpit.safety.bash.locations import BashLocation, locate
@@ -98,6 +99,11 @@ def list_plain_operands(command: SimpleCommand) -> list[ShellWord]:
         elif word.guess == "--":
             literal = True
     return out
+
+
+def list_search_starts(command: SimpleCommand) -> list[ShellWord]:
+    """The folders where `find` starts: the words before its first option or expression."""
+    return list(takewhile(lambda word: not word.guess.startswith(("-", "(", "!")), command.words[1:]))
 
 
 def _named_words(command: SimpleCommand) -> list[tuple[ShellWord, bool]]:

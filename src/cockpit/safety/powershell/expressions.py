@@ -221,8 +221,10 @@ DOWNLOAD_MEMBERS = re.compile(
     r"^(download(string|file|data)(async|taskasync)?|openread|uploadstring|uploaddata|uploadfile"
     r"|getstringasync|getasync|postasync|getresponse|getstream|connect)$"
 )
-NET_TYPES = re.compile(r"(^|\.)(net\.(webclient|http|sockets|webrequest|httpwebrequest|dns|mail"
-                       r"|ftpwebrequest)|msxml2|winhttp|xmlhttp|internetexplorer\.application|bitstransfer)")  # fmt: skip
+NET_TYPES = re.compile(
+    r"(^|\.)(net\.(webclient|http|sockets|webrequest|httpwebrequest|dns|mail|ftpwebrequest)"
+    r"|msxml2|winhttp|xmlhttp|internetexplorer\.application|bitstransfer)"
+)
 CODE_MEMBERS = re.compile(
     r"^(invokescript|invokecommand|create|newscriptblock|expandstring|invoke|start"
     r"|invokereturnasis|addscript)$"
