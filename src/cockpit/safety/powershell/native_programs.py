@@ -422,16 +422,6 @@ def _without_flags(words: list[str]) -> list[str]:
     return flat[2:] if flat[:1] in (["-d"], ["-u"], ["--distribution"], ["--user"]) else flat
 
 
-def read_cmd_commands(
-    arguments: list[str | None], scope: PowerShellScope
-) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """The commands after `cmd /c`."""
-    words = [argument for argument in arguments if argument is not None]
-    if len(words) != len(arguments):
-        scope.facts.runs_computed = "the command of cmd is computed"
-    return split_cmd_commands(" ".join(words), scope.context.home)
-
-
 def first_values(folded: list[Values | None]) -> list[str | None]:
     """The first value of each word, None where it is not known."""
     return [None if value is None or not value else value[0] for value in folded]
