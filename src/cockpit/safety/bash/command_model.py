@@ -21,28 +21,11 @@ BRACE, COMMA, BRACE_END = "\ue006", "\ue007", "\ue008"
 TILDE, SPLIT = "\ue009", "\ue00a"
 SIGN_PATTERN = re.compile("[\ue000-\ue00a]")
 GLOB_SIGNS = frozenset({STAR, QUESTION, BRACKET})
-ACTIVE_SIGNS = {
-    "*": STAR,
-    "?": QUESTION,
-    "[": BRACKET,
-    "]": BRACKET_END,
-    "{": BRACE,
-    ",": COMMA,
-    "}": BRACE_END,
-    "~": TILDE,
-}
-LETTER_OF_SIGN = {sign: letter for letter, sign in ACTIVE_SIGNS.items()}
-SIMPLE_ESCAPES = {
-    "n": "\n",
-    "t": "\t",
-    "r": "\r",
-    "a": "\a",
-    "b": "\b",
-    "e": "\x1b",
-    "E": "\x1b",
-    "f": "\f",
-    "v": "\v",
-}
+ACTIVE_SIGNS = dict(
+    zip("*?[]{,}~", (STAR, QUESTION, BRACKET, BRACKET_END, BRACE, COMMA, BRACE_END, TILDE), strict=True)
+)
+LETTER_OF_SIGN = {sign: letter for letter, sign in ACTIVE_SIGNS.items()} | {SPLIT: " "}
+SIMPLE_ESCAPES = dict(zip("ntrabeEfv", "\n\t\r\a\b\x1b\x1b\f\v", strict=True))
 ESCAPE = re.compile(
     r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|c(.)|(.))", re.S
 )
@@ -76,41 +59,41 @@ class ShellWord:
     def literal(self) -> str | None:
         """The text if all of it is known, else None. A glob counts as unknown."""
         # No private-use character is ASCII, and `isascii` is cheap.
-        return (
-            self.text if self.sure and (self.text.isascii() or not SIGN_PATTERN.search(self.text)) else None
-        )
+        is_plain = self.text.isascii() or not SIGN_PATTERN.search(self.text)
+        return self.text if self.sure and is_plain else None
 
     @property
     def guess(self) -> str:
         """The text for inspection: globs as written, unknown parts as UNKNOWN."""
         return show_signs(self.text)
 
+    @property
+    def is_partly_unknown(self) -> bool:
+        """Whether a part of the text is only known when the line runs."""
+        return UNKNOWN in self.text or UNKNOWN_HARMLESS in self.text
+
+    def after(self, sign: str) -> "ShellWord":
+        """The text after the first `sign`, as a word."""
+        return replace(self, text=self.text.partition(sign)[2], span=None)
+
 
 def show_signs(text: str) -> str:
     """Globs and braces as ordinary characters again."""
     if text.isascii() or not SIGN_PATTERN.search(text):
         return text
-    return "".join(
-        LETTER_OF_SIGN.get(character, " " if character == SPLIT else character) for character in text
-    )
+    return "".join(LETTER_OF_SIGN.get(character, character) for character in text)
 
 
 def unquote(text: str) -> str:
     """Unquoted text: backslashes resolved, active characters marked."""
     if "\\" not in text:
         return "".join(ACTIVE_SIGNS.get(character, character) for character in text)
-    out: list[str] = []
-    at = 0
-    while at < len(text):
-        sign = text[at]
-        if sign == "\\":
-            at += 1
-            if at < len(text) and text[at] != "\n":
-                out.append(text[at])
-        else:
-            out.append(ACTIVE_SIGNS.get(sign, sign))
-        at += 1
-    return "".join(out)
+    return re.sub(
+        r"\\(.?)|(.)",
+        lambda match: ACTIVE_SIGNS.get(match[2], match[2]) if match[2] else (match[1] or "").strip("\n"),
+        text,
+        flags=re.S,
+    )
 
 
 def unquote_double(text: str) -> str:
@@ -153,9 +136,8 @@ def expand_braces(text: str) -> list[str]:
         if not choices:
             waiting.append(f"{item[:start]}{{{item[start + 1 : end]}}}{item[end + 1 :]}")
         elif len(waiting) + len(done) + len(choices) > MAX_BRACE_WORDS:
-            done.append(
-                f"{item[:start]}{UNKNOWN}{item[end + 1 :]}".translate({ord(BRACE): "{", ord(COMMA): ","})
-            )
+            word = f"{item[:start]}{UNKNOWN}{item[end + 1 :]}"
+            done.append(word.replace(BRACE, "{").replace(COMMA, ","))
         else:
             waiting.extend(f"{item[:start]}{each}{item[end + 1 :]}" for each in reversed(choices))
     return done
