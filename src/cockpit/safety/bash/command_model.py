@@ -6,6 +6,7 @@ partly known word can still be compared. Code that needs certainty uses `ShellWo
 
 import re
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from cockpit.workspace.word_set import word_set
@@ -74,7 +75,7 @@ class ShellWord:
 
     def after(self, sign: str) -> "ShellWord":
         """The text after the first `sign`, as a word."""
-        return replace(self, text=self.text.partition(sign)[2], span=None)
+        return ShellWord(self.text.partition(sign)[2], self.sure)
 
 
 def show_signs(text: str) -> str:
@@ -312,6 +313,10 @@ class SimpleCommand:
                 return text, at
             at += 1
         return "", -1
+
+    def search_starts(self) -> list[ShellWord]:
+        """The folders where `find` starts: the words before its first option or expression."""
+        return list(takewhile(lambda word: not word.guess.startswith(("-", "(", "!")), self.words[1:]))
 
 
 @dataclass(slots=True)

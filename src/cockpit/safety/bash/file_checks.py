@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from cockpit.safety.bash.command_model import ShellWord, SimpleCommand
 from cockpit.safety.bash.locations import explain_tree_loss
-from cockpit.safety.bash.operands import FileOperand, list_plain_operands, list_search_starts
+from cockpit.safety.bash.operands import FileOperand, list_plain_operands
 from cockpit.safety.findings import SafetyFinding, ask, deny
 from cockpit.safety.values import ExecutionContext
 from cockpit.workspace.word_set import word_set
@@ -161,7 +161,7 @@ def _tree_targets(command: SimpleCommand) -> list[ShellWord]:
 def _find_targets(command: SimpleCommand) -> list[ShellWord]:
     """The folders in which a `find` deletes or changes files."""
     arguments = command.arguments
-    starts = list_search_starts(command)
+    starts = command.search_starts()
     if not any(FIND_CHANGERS.search(argument) for argument in arguments):
         return []
     narrows = {"-name", "-iname", "-path", "-regex", "-maxdepth"} & set(arguments)
