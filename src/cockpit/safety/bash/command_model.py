@@ -337,6 +337,10 @@ class ShellScope:
     wrappers: tuple[str, ...] = ()
     cwd_uncertain: bool = False
 
+    def command(self, text: str, *words: ShellWord) -> SimpleCommand:
+        """A simple command that runs at this point."""
+        return SimpleCommand(text, words, cwd=self.cwd, likely_cwd=self.likely_cwd)
+
     def copy(self) -> "ShellScope":
         return replace(self, variables=dict(self.variables), functions=dict(self.functions))
 

@@ -9,6 +9,7 @@ import os
 import posixpath
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
@@ -67,14 +68,12 @@ def _is_bare(folder: Path) -> bool:
 
 
 def _config_stamp(root: str) -> tuple[tuple[str, int, int], ...]:
-    result = []
+    stamps = []
     for path in _config_files(root):
-        try:
+        with suppress(OSError):
             status = path.stat()
-        except OSError:
-            continue
-        result.append((str(path), status.st_mtime_ns, status.st_size))
-    return tuple(result)
+            stamps.append((str(path), status.st_mtime_ns, status.st_size))
+    return tuple(stamps)
 
 
 def _config_files(root: str) -> list[Path]:
@@ -157,13 +156,10 @@ HARDENED_VARIABLES = (
 )
 # Further options per subcommand. Repeating an option is harmless.
 HARDENED_OPTIONS = {
-    "diff": "--no-ext-diff --no-textconv --ignore-submodules=dirty",
-    "log": "--no-ext-diff --no-textconv",
-    "show": "--no-ext-diff --no-textconv",
-    "whatchanged": "--no-ext-diff --no-textconv",
-    "diff-tree": "--no-ext-diff --no-textconv",
-    "diff-index": "--no-ext-diff --no-textconv --ignore-submodules=dirty",
-    "diff-files": "--no-ext-diff --no-textconv --ignore-submodules=dirty",
+    **dict.fromkeys(("log", "show", "whatchanged", "diff-tree"), "--no-ext-diff --no-textconv"),
+    **dict.fromkeys(
+        ("diff", "diff-index", "diff-files"), "--no-ext-diff --no-textconv --ignore-submodules=dirty"
+    ),
     "status": "--ignore-submodules=dirty",
     "grep": "--no-textconv",
 }
@@ -219,18 +215,13 @@ def check_origin_tree(command: SimpleCommand, context: ExecutionContext) -> list
     tree = origin_tree(context.root) if command.program == "git" else ""
     if not tree or command.subcommand()[0] in READING_SUBCOMMANDS:
         return []
-    own = _worktree_top(context.root, tree)
+    depth = len(WORKTREES_FOLDER) + 1
+    worktree = posixpath.join(tree, *context.root[len(tree) :].strip("/").split("/")[:depth])
     for folder in _working_folders(command, context):
-        if locations.is_within(folder, tree) and not locations.is_within(folder, own):
+        if locations.is_within(folder, tree) and not locations.is_within(folder, worktree):
             reason = f"git would work in {folder}, the tree that this worktree was made from"
             return [deny("write.origin", f"{reason}; run it in the worktree", "vcs.local", "fs.outside")]
     return []
-
-
-def _worktree_top(root: str, tree: str) -> str:
-    """The top folder of the worktree that contains `root`."""
-    depth = len(WORKTREES_FOLDER) + 1
-    return posixpath.join(tree, *root[len(tree) :].strip("/").split("/")[:depth])
 
 
 def _working_folders(command: SimpleCommand, context: ExecutionContext) -> Iterator[str]:

@@ -13,7 +13,7 @@ from cockpit.plugin.tools import Capability
 from cockpit.plugin.workspace import Profile
 from cockpit.safety.bash import git
 from cockpit.safety.bash.command_model import DataFlow, LineReading
-from cockpit.safety.bash.command_verdict import JudgedCommand, LineContext, judge_command
+from cockpit.safety.bash.command_verdict import LineContext, judge_command
 from cockpit.safety.bash.line_walker import LineWalker
 from cockpit.safety.bash.locations import cache_lookups
 from cockpit.safety.findings import LEVEL_RANK
@@ -109,11 +109,6 @@ def _judge_text(text: str, context: ExecutionContext, rules: RuleSet) -> JudgedL
     if not reading.commands and not notes:
         notes.append(_note_part(text, "ask", 10, "empty", "it contains no command"))
     verdict = _combine_parts([*(command.part for command in judged), *notes], hidden)
-    return _make_line(text, verdict, judged)
-
-
-def _make_line(text: str, verdict: Verdict, judged: list[JudgedCommand]) -> JudgedLine:
-    """The line in the form that is to be run: with hardened git readers where it is allowed."""
     if verdict.level != "allow" or not any(command.reads_git for command in judged):
         return JudgedLine(verdict, text)
     script = git.harden_git(text, [command.command for command in judged])
@@ -189,10 +184,7 @@ def _deny_part(text: str, reason: str, *rules: str) -> CommandPart:
 
 def _drop_hidden(text: str) -> str:
     """The line without its hidden characters, as a reader sees it."""
-    return "".join(
-        " " if is_hidden(character) and character in "\u00a0\r" else "" if is_hidden(character) else character
-        for character in text
-    )
+    return "".join(sign for sign in re.sub(r"[\u00a0\r]", " ", text) if not is_hidden(sign))
 
 
 def _note_parts(reading: LineReading) -> list[CommandPart]:
@@ -213,11 +205,9 @@ def _combine_parts(parts: list[CommandPart], hidden: HiddenCharacters | None) ->
     if len(capabilities) > 1:
         capabilities -= {"none"}
     level, reason, risk = worst.level, worst.reason, worst.risk
-    rules = tuple(
-        dict.fromkeys(
-            rule for part in sorted(parts, key=lambda part: -LEVEL_RANK[part.level]) for rule in part.rules
-        )
-    )
+    strictest_first = sorted(parts, key=lambda part: -LEVEL_RANK[part.level])
+    rules = tuple(dict.fromkeys(rule for part in strictest_first for rule in part.rules))
+    strictest = [part for part in parts if part.level == worst.level]
     classes = {name.split(".")[0] for part in parts if part.level != "allow" for name in part.capabilities}
     risk = min(100, risk + 10 * max(0, len(classes - {"none", "fs"}) - 1)) if level != "allow" else 0
     if level == "ask" and _leaks_secret(parts):
@@ -229,13 +219,9 @@ def _combine_parts(parts: list[CommandPart], hidden: HiddenCharacters | None) ->
         risk=risk,
         capabilities=capabilities,
         rules=rules,
-        alternative=next(
-            (part.alternative for part in parts if part.level == worst.level and part.alternative), ""
-        ),
+        alternative=next((part.alternative for part in strictest if part.alternative), ""),
         sandbox=_choose_profile(level, capabilities),
-        may_remember=level == "ask"
-        and hidden is None
-        and all(part.shape for part in parts if part.level == "ask"),
+        may_remember=level == "ask" and hidden is None and all(part.shape for part in strictest),
         person_only=hidden is not None,
         parts=tuple(parts),
         destination=next((part.destination for part in parts if part.destination), ""),

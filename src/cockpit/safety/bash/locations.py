@@ -21,6 +21,7 @@ from cockpit.safety.bash.command_model import (
     BRACKET_END,
     GLOB_SIGNS,
     QUESTION,
+    SPLIT,
     STAR,
     UNKNOWN,
     UNKNOWN_HARMLESS,
@@ -125,9 +126,7 @@ def locate(word: ShellWord, cwd: str | None, likely_cwd: str, context: Execution
         text = re.sub(r"/(\./|/)+", "/", text)
         if len(text) > MAX_PATH:
             return BashLocation(text[:200], "unknown", "it is not a path that can be checked")
-    if "\ue000" <= max(text, default="") <= "\ue00a" and any(
-        sign in text for sign in (UNKNOWN, UNKNOWN_HARMLESS)
-    ):
+    if UNKNOWN <= max(text, default="") <= SPLIT and (UNKNOWN in text or UNKNOWN_HARMLESS in text):
         return _locate_partly_known(text, likely_cwd, context)
     # Only a pattern's first candidate is looked up on disk; the others are names that it may match.
     spots = [
@@ -150,9 +149,8 @@ def _locate_partly_known(text: str, likely_cwd: str, context: ExecutionContext) 
         return guess
     if "/" in tail and (result := path_names.secret_reason(_path_parts(tail.rpartition(UNKNOWN)[2]))):
         return BashLocation(show_signs(text), "secret", result)
-    return BashLocation(
-        show_signs(text).replace(UNKNOWN, "…"), "unknown", "the path is only known when it runs"
-    )
+    shown = show_signs(text).replace(UNKNOWN, "…")
+    return BashLocation(shown, "unknown", "the path is only known when it runs")
 
 
 def _cached_lookup(
@@ -213,10 +211,9 @@ def _classify_letters(path: str, context: ExecutionContext) -> BashLocation:
         "" if inside or not in_home else path_names.secret_reason(below, in_home=True)
     )
     if secret and not path.endswith(".pub"):
-        soft = inside and not any(
-            part.casefold() in path_names.SECRET_FOLDERS or part.startswith("id_") for part in parts
-        )
-        return BashLocation(path, "project secret" if soft else "secret", secret)
+        folders = path_names.SECRET_FOLDERS
+        hard = any(part.casefold() in folders or part.startswith("id_") for part in parts)
+        return BashLocation(path, "project secret" if inside and not hard else "secret", secret)
     # Above the root of a worktree, protected names do not count: the root is what is worked in.
     tree = origin_tree(context.root)
     operands = path[len(context.root) :] if tree and inside else path
@@ -238,9 +235,8 @@ def _classify_letters(path: str, context: ExecutionContext) -> BashLocation:
 
 
 def _is_run_later(path: str, home: str) -> bool:
-    return (posixpath.dirname(path) == home and posixpath.basename(path) in HOME_FILES) or bool(
-        HOME_STARTUP_PATHS.match(path[len(home) :])
-    )
+    is_home_file = posixpath.dirname(path) == home and posixpath.basename(path) in HOME_FILES
+    return is_home_file or HOME_STARTUP_PATHS.match(path[len(home) :]) is not None
 
 
 def is_within(path: str, folder: str) -> bool:
@@ -326,11 +322,8 @@ def explain_tree_loss(word: ShellWord, cwd: str | None, likely_cwd: str, context
         return ""
     if UNKNOWN in text or UNKNOWN_HARMLESS in text:
         # Only the part before it is known: `/etc/$x` belongs to the system whatever x is.
-        guess = posixpath.normpath(
-            posixpath.join(
-                likely_cwd, show_signs(text.replace(UNKNOWN_HARMLESS, UNKNOWN)).replace(UNKNOWN, "x")
-            )
-        )
+        filled = show_signs(text).replace(UNKNOWN_HARMLESS, "x").replace(UNKNOWN, "x")
+        guess = posixpath.normpath(posixpath.join(likely_cwd, filled))
         return _explain_path_loss(guess, context, False) if HARD_SYSTEM.match(guess) else ""
     for path in glob_candidates(text, likely_cwd, context):
         everything = text.endswith((STAR, STAR + "/"))
@@ -346,7 +339,7 @@ def explain_tree_loss(word: ShellWord, cwd: str | None, likely_cwd: str, context
 
 
 def _explain_path_loss(path: str, context: ExecutionContext, everything: bool) -> str:
-    if path == context.root or (is_within(path, context.root) and path != context.root):
+    if is_within(path, context.root):
         return ""
     if is_within(context.root, path):
         return f"{path} contains the workspace and more"

@@ -273,11 +273,10 @@ def _git(words: tuple[ShellWord, ...]) -> list[InnerCommand]:
     inner = []
     texts = [word.guess for word in words]
     for at, text in enumerate(texts):
-        value = text.partition("=")[2]
-        key = text.partition("=")[0].lower()
-        if at and texts[at - 1] in ("-c", "--config-env") and value:
-            if GIT_RUNNING_SETTINGS.search(key):
-                inner.append(_guessed_script(value.lstrip("!")))
+        key, _, value = text.partition("=")
+        is_setting = at and value and texts[at - 1] in ("-c", "--config-env")
+        if is_setting and GIT_RUNNING_SETTINGS.search(key.lower()):
+            inner.append(_guessed_script(value.lstrip("!")))
     if "foreach" in texts:
         rest = [word for word in words[texts.index("foreach") + 1 :] if word.guess != "--recursive"]
         inner.append(_guessed_script(" ".join(word.text for word in rest)))
