@@ -20,8 +20,10 @@ from cockpit.formats.search_folders import (
     find_repository_top,
     list_folders_upward,
     list_search_folders,
+    project_folders,
     read_definitions,
     refuse_file,
+    user_folders,
 )
 from cockpit.formats.substitution import Dialect, Shell, TemplateValues, split_arguments
 from cockpit.plugin.origin import Layer, Origin, Unloaded
@@ -174,22 +176,9 @@ def _read_toml(path: Path) -> FrontmatterDocument:
 
 
 # The strongest first.
-PROJECT_FOLDERS = (
-    ("cockpit", ".cockpit/commands"),
-    ("claude", ".claude/commands"),
-    ("agents", ".agents/commands"),
-    ("opencode", ".opencode/commands"),
-    ("opencode", ".opencode/command"),
-    ("gemini", ".gemini/commands"),
-    ("crush", ".crush/commands"),
-)
+PROJECT_FOLDERS = (*project_folders("commands"), ("crush", ".crush/commands"))
 USER_FOLDERS = (
-    ("cockpit", "commands"),
-    ("claude", ".claude/commands"),
-    ("agents", ".agents/commands"),
-    ("opencode", ".config/opencode/commands"),
-    ("opencode", ".config/opencode/command"),
-    ("gemini", ".gemini/commands"),
+    *user_folders("commands"),
     ("codex", ".codex/prompts"),
     ("crush", ".config/crush/commands"),
     ("crush", ".crush/commands"),

@@ -182,8 +182,7 @@ def add_shadowed(origin: Origin, hidden: Origin) -> Origin:
 
 
 def select_strongest(items: Iterable[D | Unloaded]) -> tuple[D | Unloaded, ...]:
-    """The first of each name and layer, which records the files it shadows, and everything that could not be
-    read, which shadows nothing."""
+    """The first of each name and layer, with the files it shadows, and all files that could not be read."""
     strongest: dict[tuple[str, str], D | Unloaded] = {}
     for item in items:
         if isinstance(item, Unloaded):

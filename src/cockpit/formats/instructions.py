@@ -262,8 +262,7 @@ def _load_folder(loader: _InstructionLoader, folder: Path) -> Iterator[Instructi
 def _load_first(
     loader: _InstructionLoader, candidates: list[Path], layer: Layer, bound: Path
 ) -> Iterator[InstructionFile]:
-    """The first file that exists: CLAUDE.md is read only without AGENTS.md, because they mostly say the
-    same."""
+    """The first file that exists: CLAUDE.md and AGENTS.md mostly say the same."""
     for at, path in enumerate(candidates):
         for file in _load_file(loader, path, layer, bound):
             hidden = tuple(str(candidate) for candidate in candidates[at + 1 :] if candidate.is_file())

@@ -55,8 +55,7 @@ class McpEntry:
         self.is_broken = True
 
     def filled(self, key: str, text: str, *below: str | int) -> str:
-        """`text` with its variables filled in. A variable that is not set and has no default breaks the
-        server."""
+        """`text` with variables filled in. A variable without value and default breaks the server."""
 
         def value(match: re.Match[str]) -> str:
             name, default = match[1], match[2]
@@ -166,8 +165,7 @@ def read_servers(
 def read_server_file(
     file: Path, layer: Layer, environment: Mapping[str, str], prefix: str = ""
 ) -> list[McpServer | Unloaded]:
-    """The servers in a file's `mcpServers` table, their names prefixed with `prefix`. A missing file has
-    none."""
+    """The servers in a file's `mcpServers` table, named `prefix` + name; none if there is no file."""
     located = read_config(file)
     if located is None:
         return []

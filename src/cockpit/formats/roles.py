@@ -26,9 +26,11 @@ from cockpit.formats.search_folders import (
     SearchFolder,
     find_repository_top,
     list_search_folders,
+    project_folders,
     read_definitions,
     refuse_file,
     scan_folder,
+    user_folders,
 )
 from cockpit.plugin.agents import USUAL_STEPS, Quota, Role
 from cockpit.plugin.origin import FileProblem, Layer, Origin, Unloaded
@@ -166,8 +168,7 @@ def _read_name(fields: FieldReader, stem: str, family: str) -> str:
 
 
 def _read_description(fields: FieldReader, instructions: str) -> str:
-    """The description in one line, without Claude's `<example>` blocks, which would cost tokens in every
-    request."""
+    """The description in one line, without Claude's `<example>` blocks, which would cost tokens."""
     text = fields.text("description")
     if not text:
         fields.refuse("description", "it has no description, so no model knows when to use it", "add a line")
@@ -261,25 +262,8 @@ def _is_read_only(tools: tuple[str, ...] | None) -> bool:
 
 
 # The strongest first.
-PROJECT_FOLDERS = (
-    ("cockpit", ".cockpit/agents"),
-    ("claude", ".claude/agents"),
-    ("agents", ".agents/agents"),
-    ("opencode", ".opencode/agents"),
-    ("opencode", ".opencode/agent"),
-    ("gemini", ".gemini/agents"),
-    ("codex", ".codex/agents"),
-)
-USER_FOLDERS = (
-    ("cockpit", "agents"),
-    ("claude", ".claude/agents"),
-    ("agents", ".agents/agents"),
-    ("agents", ".config/agents/agents"),
-    ("opencode", ".config/opencode/agents"),
-    ("opencode", ".config/opencode/agent"),
-    ("gemini", ".gemini/agents"),
-    ("codex", ".codex/agents"),
-)
+PROJECT_FOLDERS = (*project_folders("agents"), ("codex", ".codex/agents"))
+USER_FOLDERS = (*user_folders("agents"), ("codex", ".codex/agents"))
 NOT_ROLES = frozenset(
     {"readme", "changelog", "license", "licence", "contributing", "agents", "claude", "gemini"}
 )

@@ -27,6 +27,29 @@ class SearchFolder:
     family: str
 
 
+def project_folders(kind: str) -> tuple[tuple[str, str], ...]:
+    """The folders for `kind` (`skills`, `agents`, `commands`) in a project with their family, strongest
+    first."""
+    return (
+        *((family, f".{family}/{kind}") for family in ("cockpit", "claude", "agents", "opencode")),
+        ("opencode", f".opencode/{kind.removesuffix('s')}"),
+        ("gemini", f".gemini/{kind}"),
+    )
+
+
+def user_folders(kind: str) -> tuple[tuple[str, str], ...]:
+    """The folders for `kind` in the home folder; cockpit's is in its settings folder."""
+    return (
+        ("cockpit", kind),
+        ("claude", f".claude/{kind}"),
+        ("agents", f".agents/{kind}"),
+        *((("agents", f".config/agents/{kind}"),) if kind != "commands" else ()),
+        ("opencode", f".config/opencode/{kind}"),
+        ("opencode", f".config/opencode/{kind.removesuffix('s')}"),
+        ("gemini", f".gemini/{kind}"),
+    )
+
+
 def find_repository_top(root: Path, home: Path) -> Path:
     """The top of the repository, or `root` if there is none; never the home folder or above."""
     for folder in (root, *root.parents):

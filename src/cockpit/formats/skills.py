@@ -18,9 +18,11 @@ from cockpit.formats.search_folders import (
     SearchFolder,
     find_repository_top,
     list_search_folders,
+    project_folders,
     read_definitions,
     refuse_file,
     scan_folder,
+    user_folders,
 )
 from cockpit.plugin.origin import FileProblem, Layer, Unloaded
 from cockpit.plugin.values import Skill
@@ -198,25 +200,8 @@ def _note_unused_fields(fields: FieldReader) -> None:
 
 
 # The strongest first.
-PROJECT_FOLDERS = (
-    ("cockpit", ".cockpit/skills"),
-    ("claude", ".claude/skills"),
-    ("agents", ".agents/skills"),
-    ("opencode", ".opencode/skills"),
-    ("opencode", ".opencode/skill"),
-    ("gemini", ".gemini/skills"),
-    ("codex", ".codex/skills"),
-)
-USER_FOLDERS = (
-    ("cockpit", "skills"),
-    ("claude", ".claude/skills"),
-    ("agents", ".agents/skills"),
-    ("agents", ".config/agents/skills"),
-    ("opencode", ".config/opencode/skills"),
-    ("opencode", ".config/opencode/skill"),
-    ("gemini", ".gemini/skills"),
-    ("codex", ".codex/skills"),
-)
+PROJECT_FOLDERS = (*project_folders("skills"), ("codex", ".codex/skills"))
+USER_FOLDERS = (*user_folders("skills"), ("codex", ".codex/skills"))
 # Files that are often found next to flat skills but are not skills.
 NOT_SKILLS = frozenset(
     {"readme", "changelog", "license", "licence", "contributing", "agents", "claude", "index"}
@@ -252,8 +237,7 @@ def find_skills_in(
 
 
 def find_skill_files(folder: Path) -> Iterator[Path]:
-    """The skill files of a folder sorted by name: `NAME/SKILL.md` (up to two folders deeper), then flat
-    `NAME.md`."""
+    """Skill files sorted by name: `NAME/SKILL.md` (up to two folders deeper), then flat `NAME.md`."""
     entries = [entry for entry in scan_folder(folder) if _is_candidate(entry.name)]
     for entry in entries:
         if _is_folder(entry):

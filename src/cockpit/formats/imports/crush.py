@@ -9,36 +9,12 @@ AGENT = "crush"
 USER_FILES = (".config/crush/crush.json", ".local/share/crush/crush.json")
 PROJECT_FILES = ("crush.json", ".crush.json")
 TIERS = {"large": "models.default", "small": "models.tiers.fast"}
-OPENAI_TYPES = frozenset(
-    [
-        "",
-        "openai",
-        "openai-compat",
-        "openrouter",
-        "litellm",
-        "llamacpp",
-        "lmstudio",
-        "ollama",
-        "omlx",
-        "vercel",
-    ]
-)
-TOOLS = {
-    "bash": "Bash",
-    "view": "Read",
-    "ls": "LS",
-    "grep": "Grep",
-    "glob": "Glob",
-    "edit": "Edit",
-    "multiedit": "MultiEdit",
-    "write": "Write",
-    "fetch": "WebFetch",
-    "agentic_fetch": "WebFetch",
-    "web_search": "WebSearch",
-    "agent": "Task",
-    "job_output": "BashOutput",
-    "job_kill": "KillShell",
-}
+OPENAI_TYPES = "openai openai-compat openrouter litellm llamacpp lmstudio ollama omlx vercel"
+TOOL_TABLE = """
+    bash=Bash view=Read ls=LS grep=Grep glob=Glob edit=Edit multiedit=MultiEdit write=Write fetch=WebFetch
+    agentic_fetch=WebFetch web_search=WebSearch agent=Task job_output=BashOutput job_kill=KillShell
+"""
+TOOLS = dict(pair.split("=") for pair in TOOL_TABLE.split())
 KNOWN_KEYS = frozenset({"$schema", "models", "providers", "mcp", "permissions", "options"})
 REASONS = {
     "lsp": "`cockpit doctor` lists the language servers; add others in .lsp.json",
@@ -97,7 +73,7 @@ def _collect_provider(entry: SettingsSection, name: str) -> None:
         label=entry.text("name"),
         default=str(first.get("id", "")) if isinstance(first, dict) else "",
         headers=entry.table("extra_headers"),
-        unsupported="" if kind in OPENAI_TYPES else f"it speaks the protocol of {kind}",
+        unsupported="" if not kind or kind in OPENAI_TYPES.split() else f"it speaks the protocol of {kind}",
     )
     for model in entry.items("models"):
         facts = {

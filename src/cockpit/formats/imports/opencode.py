@@ -16,22 +16,11 @@ AGENT = "opencode"
 MAX_PROMPT_BYTES = 200_000
 FILE_NAMES = ("opencode.json", "opencode.jsonc")
 LEVELS = ("allow", "ask", "deny")
-TOOLS = {
-    "bash": "Bash",
-    "edit": "Edit",
-    "write": "Write",
-    "patch": "Edit",
-    "read": "Read",
-    "glob": "Glob",
-    "grep": "Grep",
-    "list": "LS",
-    "webfetch": "WebFetch",
-    "websearch": "WebSearch",
-    "task": "Task",
-    "skill": "Skill",
-    "todowrite": "TodoWrite",
-    "todoread": "TodoRead",
-}
+TOOL_TABLE = """
+    bash=Bash edit=Edit write=Write patch=Edit read=Read glob=Glob grep=Grep list=LS webfetch=WebFetch
+    websearch=WebSearch task=Task skill=Skill todowrite=TodoWrite todoread=TodoRead
+"""
+TOOLS = dict(pair.split("=") for pair in TOOL_TABLE.split())
 MODE_OF_LEVEL = {"allow": "full", "ask": "ask", "deny": "deny"}
 OPENAI_PACKAGES = ("", "@ai-sdk/openai-compatible", "@ai-sdk/openai", "@openrouter/ai-sdk-provider")
 KNOWN_KEYS = frozenset(

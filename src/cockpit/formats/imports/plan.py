@@ -147,8 +147,7 @@ def _plan_row(setting: FoundSetting, current: CurrentSettings, copy: bool) -> Im
 
 
 def _locate_action(take: ImportAction, current: CurrentSettings) -> tuple[object, object, object, str]:
-    """Where an action would be written: a key for the place, the new value, the current value, and a
-    description."""
+    """The place an action writes to (as a key), the new and the current value, and a description."""
     match take:
         case SetValue(path, value):
             now = get_value(current.settings, path)

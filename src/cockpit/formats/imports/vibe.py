@@ -12,20 +12,11 @@ AGENT = "vibe"
 PERMISSION_LEVELS: dict[str, RuleLevel] = {"always": "allow", "ask": "ask", "never": "deny"}
 LIST_LEVELS: dict[str, RuleLevel] = {"allowlist": "allow", "denylist": "deny"}
 MODES = {"plan": "plan", "accept-edits": "auto-edit", "auto-approve": "full", "default": "ask", "ask": "ask"}
-TOOLS = {
-    "bash": "Bash",
-    "read_file": "Read",
-    "read": "Read",
-    "write_file": "Write",
-    "search_replace": "Edit",
-    "edit": "Edit",
-    "grep": "Grep",
-    "todo": "TodoWrite",
-    "task": "Task",
-    "web_fetch": "WebFetch",
-    "web_search": "WebSearch",
-    "skill": "Skill",
-}
+TOOL_TABLE = """
+    bash=Bash read_file=Read read=Read write_file=Write search_replace=Edit edit=Edit grep=Grep
+    todo=TodoWrite task=Task web_fetch=WebFetch web_search=WebSearch skill=Skill
+"""
+TOOLS = dict(pair.split("=") for pair in TOOL_TABLE.split())
 KNOWN_KEYS = frozenset(
     {"active_model", "models", "providers", "mcp_servers", "tools", "enabled_tools", "disabled_tools"}
     | {"default_agent"}

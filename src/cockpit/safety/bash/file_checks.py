@@ -34,20 +34,9 @@ DISK_DESTROYERS = {
     "dmsetup": {"remove", "remove_all", "wipe_table"},
 }
 DELETERS = word_set("rm srm grm trash rmdir unlink shred wipe find gfind fd fdfind rsync mv gmv")
-ASKED_READ_KINDS = frozenset(
-    {
-        "secret",
-        "process",
-        "project secret",
-        "own",
-        "device",
-        "outside",
-        "system",
-        "origin",
-        "unknown",
-        "persist",
-    }
-)
+ASKED_READ_KINDS = word_set("secret process own device outside system origin unknown persist") | {
+    "project secret"
+}
 FIND_CHANGERS = re.compile(r"^-delete$|(^|/)(rm|shred|unlink|srm|chmod|chown|mv|truncate)$")
 SYSTEM_FOLDERS = re.compile(r"/|/(etc|usr|bin|sbin|lib\w*|boot|dev|proc|sys|var|home|root|opt)(/.*)?")
 DISK_DEVICE = re.compile(r"(^|=)/dev/(?!null|zero|u?random|stdin|stdout|fd|full|tty)")

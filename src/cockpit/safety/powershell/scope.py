@@ -18,6 +18,7 @@ from cockpit.safety.powershell.syntax_tree import (
 from cockpit.safety.rules.rule import RuleSet
 from cockpit.safety.values import ExecutionContext, JudgedLine
 from cockpit.workspace.resolver import Access
+from cockpit.workspace.word_set import word_set
 
 MAX_VALUES = 8
 Values = tuple[str, ...]
@@ -26,6 +27,7 @@ PATH_MEMBERS = frozenset(
     {"fullname", "path", "pspath", "providerpath", "allusersallhosts", "alluserscurrenthost",
      "currentuserallhosts", "currentusercurrenthost", "trim", "tostring"}
 )  # fmt: skip
+PLAIN_CASTS = word_set("string char char[] string[] int array")
 
 
 PathSort = Literal[
@@ -247,14 +249,7 @@ def _apply_casts(pieces: tuple[WordPiece, ...]) -> tuple[WordPiece, ...] | None:
     changed: list[WordPiece] = []
     cast = ""
     for piece in pieces:
-        if piece.kind == "type" and piece.text not in (
-            "string",
-            "char",
-            "char[]",
-            "string[]",
-            "int",
-            "array",
-        ):
+        if piece.kind == "type" and piece.text not in PLAIN_CASTS:
             return None
         if piece.kind == "type":
             cast = piece.text
