@@ -243,7 +243,6 @@ def find_command_files(folder: Path, family: str) -> Iterator[tuple[Path, str]]:
 
 
 def _read_opencode_settings(folder: Path, layer: Layer) -> Iterator[CommandFile | Unloaded]:
-    """The commands defined in opencode's own settings."""
     for name in OPENCODE_FILES:
         file = folder / name
         try:

@@ -175,7 +175,6 @@ def _read_hook(
 
 
 def _find_misfit(located: ConfigFile, place: tuple[PathStep, ...], kind: HookKind) -> FileProblem | None:
-    """The first field of a hook that is missing or has the wrong type."""
     entry = located.table(*place)
     for name, shape in ACTION_FIELDS[kind].items():
         value = entry.get(name)

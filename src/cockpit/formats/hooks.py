@@ -289,7 +289,6 @@ def merge_hooks(hooks: list[Hook]) -> tuple[Hook, ...]:
 
 
 def _add_location(first: Hook, hook: Hook) -> Hook:
-    """`first` with the location of the equal hook `hook` added."""
     return replace(first, also=(*first.also, f"{hook.file.path}:{hook.line}"))
 
 

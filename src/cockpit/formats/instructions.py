@@ -273,7 +273,6 @@ def _load_first(
 def _load_rules(
     loader: _InstructionLoader, folder: Path, layer: Layer, bound: Path, base: Path
 ) -> Iterator[InstructionFile]:
-    """Every rule of a folder, for all files or for some."""
     try:
         files = sorted(entry for entry in folder.rglob("*.md") if entry.name.lower() != "readme.md")
     except OSError:

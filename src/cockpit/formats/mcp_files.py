@@ -226,7 +226,6 @@ def _build_server(name: str, entry: McpEntry, layer: Layer, private: bool) -> Mc
 
 
 def _read_target(entry: McpEntry) -> tuple[Transport, tuple[str, ...], str]:
-    """The transport, and the command to start or the address."""
     written = entry.text("type") or entry.text("transport")
     listed = isinstance(entry.at("command"), list)
     program = entry.words("command") if listed else tuple(item for item in (entry.text("command"),) if item)

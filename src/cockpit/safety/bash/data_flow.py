@@ -203,7 +203,6 @@ def apply_effects(reading: LineReading, command: SimpleCommand, scope: ShellScop
 
 
 def _source_taints(reading: LineReading, command: SimpleCommand, scope: ShellScope) -> frozenset[str]:
-    """The taints of the files that a command names."""
     flows = (reading.files.get(resolve_operand(argument, scope)) for argument in _operands(command))
     return frozenset().union(*(flow.taints for flow in flows if flow))
 

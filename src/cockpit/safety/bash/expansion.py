@@ -78,7 +78,6 @@ class WordExpander:
         return ShellWord(text.translate(brace), piece.sure, piece.taints, (node.start_byte, node.end_byte))
 
     def _part(self, node: "Node", scope: ShellScope, quoted: bool) -> WordPart:
-        """Expand one node of a word."""
         match node.type:
             case "word" | "number" | "extglob_pattern" | "regex" | "test_operator" | "special_character":
                 text = node_text(node)

@@ -77,7 +77,6 @@ def _config_stamp(root: str) -> tuple[tuple[str, int, int], ...]:
 
 
 def _config_files(root: str) -> list[Path]:
-    """The configuration and attribute files of the repository at `root`."""
     folder = _git_folder(Path(root))
     if folder is None:
         return []

@@ -180,7 +180,6 @@ def _check_signals(command: SimpleCommand) -> SafetyFinding | None:
 
 
 def _check_git_config(command: SimpleCommand) -> Iterator[SafetyFinding]:
-    """Git configuration that runs programs."""
     if command.program != "git":
         return
     arguments = command.arguments

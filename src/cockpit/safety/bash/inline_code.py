@@ -80,7 +80,6 @@ def check_inline_code(
 
 
 def _strings(text: str) -> list[str]:
-    """The string literals of the code, and those inside of them."""
     out = []
     for groups in STRING_LITERALS.findall(text):
         if literal := "".join(groups):
@@ -112,7 +111,6 @@ def _check_patterns(text: str, program: str) -> Iterator[SafetyFinding]:
 def _check_named_path(
     literal: str, text: str, command: SimpleCommand, context: ExecutionContext
 ) -> SafetyFinding | None:
-    """What the code does with a path that it names."""
     if not re.match(r"[~/.$]|\w:|id_", literal) or "\n" in literal or len(literal) > 300:
         return None
     path = literal.replace("$HOME", context.home).replace("$ENV{HOME}", context.home)

@@ -254,7 +254,6 @@ class LineWalker:
         return DataFlow(self.statement(body, inner, stdin).taints)
 
     def _redirected(self, node: "Node", scope: ShellScope, stdin: DataFlow) -> DataFlow:
-        """A statement with redirections."""
         body = node.child_by_field_name("body")
         redirects = [child for child in node.named_children if body is None or child.id != body.id]
         last = body
@@ -331,7 +330,6 @@ class LineWalker:
         return DataFlow(flow.taints | {"mild"}, flow.text, True)
 
     def _nested_text(self, text: str, scope: ShellScope) -> DataFlow:
-        """A script that stands in a word."""
         return self._deeper(text, lambda: self.script(text, scope, DataFlow()), levels=2)
 
     def _process_substitution(self, node: "Node", scope: ShellScope) -> WordPart:

@@ -136,7 +136,6 @@ def _named_words(command: SimpleCommand) -> list[tuple[ShellWord, bool]]:
 
 
 def _writes_by(option: str, program: str) -> bool:
-    """Whether the option names an output file for this program."""
     if option == "-D":
         return program == "curl"
     return option != "-o" or program not in OTHER_MEANING_OF_O

@@ -221,7 +221,6 @@ def _prefix(name: str, command: SimpleCommand) -> list[InnerCommand]:
 
 
 def _fill(word: ShellWord, value: str, taints: frozenset[str] = frozenset()) -> ShellWord:
-    """`word` with each `{}` replaced by `value`."""
     if "{}" not in word.text:
         return word
     return ShellWord(word.text.replace("{}", value), False, word.taints | taints)

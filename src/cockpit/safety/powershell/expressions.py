@@ -168,7 +168,6 @@ def _never_ends(command: PowerShellCommand, keyword: str) -> bool:
 
 
 def _inner_command_names(pieces: tuple[WordPiece, ...]) -> Iterator[str]:
-    """The names of all commands in blocks and groups."""
     for piece in pieces:
         if piece.script is not None:
             yield from _script_command_names(piece.script)

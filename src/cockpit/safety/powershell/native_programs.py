@@ -251,7 +251,6 @@ def translate_to_unix(context: ExecutionContext, mounted: str) -> ExecutionConte
 
 
 def _hardening_words(argv: tuple[str, ...], script: str) -> tuple[str, ...]:
-    """The words that the hardened form adds to `argv`."""
     try:
         words = shlex.split(script)
     except ValueError:

@@ -400,7 +400,6 @@ def _is_over(at: TextCursor, words: list[PowerShellWord]) -> bool:
 
 
 def _is_at_end(at: TextCursor) -> bool:
-    """Whether a command or an expression ends here."""
     nested = at.depth >= MAX_DEPTH and NESTED_OPENING.match(at.text, at.at) is not None
     return not at.look() or at.sees(";\n|)}&") or nested
 
