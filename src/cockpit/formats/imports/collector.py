@@ -96,18 +96,11 @@ class FoundSetting:
 
 RULE_PATTERN = re.compile(r"[\w*-]+(?:\(.*\))?", re.DOTALL)
 # Other agents' names of cockpit's providers.
-PROVIDER_ALIASES = {
-    "moonshotai": "moonshot",
-    "kimi": "moonshot",
-    "zai": "zhipu",
-    "zhipuai": "zhipu",
-    "alibaba": "dashscope",
-    "fireworks-ai": "fireworks",
-    "togetherai": "together",
-    "lm-studio": "lmstudio",
-    "llamacpp": "llama.cpp",
-    "openai-chat-completions": "openai",
-}
+PROVIDER_TABLE = """
+    moonshotai=moonshot kimi=moonshot zai=zhipu zhipuai=zhipu alibaba=dashscope fireworks-ai=fireworks
+    togetherai=together lm-studio=lmstudio llamacpp=llama.cpp openai-chat-completions=openai
+"""
+PROVIDER_ALIASES = dict(pair.split("=") for pair in PROVIDER_TABLE.split())
 # A folder must not decide where the user's words and keys are sent (docs/adr/0008).
 PROJECT_REFUSAL = "a project may not choose a model or an endpoint for you"
 PROVIDERS_KEY = ("plugins", "openai_chat", "providers")

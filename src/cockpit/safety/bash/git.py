@@ -124,35 +124,19 @@ def _read_text(path: Path) -> str | None:
         return None
 
 
-HARDENED_SETTINGS = (
-    ("core.fsmonitor", "false"),
-    ("core.hooksPath", "/dev/null"),
-    ("core.pager", "cat"),
-    ("core.sshCommand", "false"),
-    ("core.untrackedCache", "false"),
-    ("core.attributesFile", "/dev/null"),
-    ("diff.external", ""),
-    ("diff.ignoreSubmodules", "dirty"),
-    ("credential.helper", ""),
-    ("log.showSignature", "false"),
-    ("gpg.program", "false"),
-    ("color.ui", "false"),
-    ("protocol.allow", "never"),
-    ("submodule.recurse", "false"),
-    ("safe.bareRepository", "explicit"),
-    ("status.submoduleSummary", "false"),
-    ("grep.fallbackToNoIndex", "false"),
-)
-HARDENED_VARIABLES = (
-    ("GIT_ASKPASS", "true"),
-    ("GIT_EDITOR", "true"),
-    ("GIT_NO_LAZY_FETCH", "1"),
-    ("GIT_NO_REPLACE_OBJECTS", "1"),
-    ("GIT_OPTIONAL_LOCKS", "0"),
-    ("GIT_PAGER", "cat"),
-    ("GIT_TERMINAL_PROMPT", "0"),
-    ("PAGER", "cat"),
-)
+SETTING_TABLE = """
+    core.fsmonitor=false core.hooksPath=/dev/null core.pager=cat core.sshCommand=false
+    core.untrackedCache=false core.attributesFile=/dev/null diff.external= diff.ignoreSubmodules=dirty
+    credential.helper= log.showSignature=false gpg.program=false color.ui=false protocol.allow=never
+    submodule.recurse=false safe.bareRepository=explicit status.submoduleSummary=false
+    grep.fallbackToNoIndex=false
+"""
+HARDENED_SETTINGS = dict(pair.split("=") for pair in SETTING_TABLE.split())
+VARIABLE_TABLE = """
+    GIT_ASKPASS=true GIT_EDITOR=true GIT_NO_LAZY_FETCH=1 GIT_NO_REPLACE_OBJECTS=1 GIT_OPTIONAL_LOCKS=0
+    GIT_PAGER=cat GIT_TERMINAL_PROMPT=0 PAGER=cat
+"""
+HARDENED_VARIABLES = dict(pair.split("=") for pair in VARIABLE_TABLE.split())
 # Further options per subcommand. Repeating an option is harmless.
 HARDENED_OPTIONS = {
     **dict.fromkeys(("log", "show", "whatchanged", "diff-tree"), "--no-ext-diff --no-textconv"),
@@ -166,8 +150,8 @@ HARDENED_OPTIONS = {
 
 def git_environment() -> tuple[tuple[str, str], ...]:
     """Variables that override all configuration of the repository for every git of the line."""
-    pairs = [("GIT_CONFIG_COUNT", str(len(HARDENED_SETTINGS))), *HARDENED_VARIABLES]
-    for at, (key, value) in enumerate(HARDENED_SETTINGS):
+    pairs = [("GIT_CONFIG_COUNT", str(len(HARDENED_SETTINGS))), *HARDENED_VARIABLES.items()]
+    for at, (key, value) in enumerate(HARDENED_SETTINGS.items()):
         pairs += [(f"GIT_CONFIG_KEY_{at}", key), (f"GIT_CONFIG_VALUE_{at}", value)]
     return tuple(sorted(pairs))
 
