@@ -72,7 +72,6 @@ def _collect_server(entry: SettingsSection, name: str) -> None:
         type=entry.text("type"),
         command=(program, *entry.words("args")) if program else (),
         env=entry.table("env"),
-        url=entry.text("url"),
         headers=entry.table("headers"),
         oauth=entry.table("oauth"),
         milliseconds=timeout if isinstance(timeout, int) else 0,

@@ -82,7 +82,6 @@ def _collect_server(entry: SettingsSection, name: str) -> None:
         name,
         command=(program, *entry.words("args")) if program else (),
         env=env,
-        url=entry.text("url"),
         headers=headers,
         cwd=entry.text("cwd"),
         milliseconds=entry.milliseconds("tool_timeout_sec"),

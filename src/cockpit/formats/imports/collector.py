@@ -310,7 +310,6 @@ class SettingsSection:
         type: str = "",
         command: Sequence[str] = (),
         env: Mapping[str, Json] | None = None,
-        url: str = "",
         headers: Mapping[str, Json] | None = None,
         cwd: str = "",
         milliseconds: float = 0,
@@ -321,6 +320,7 @@ class SettingsSection:
     ) -> None:
         """An MCP server, as an entry of `.mcp.json`. No secret is copied: the variable to set is named
         instead."""
+        url = self.text("url")
         if not command and not url:
             self.left("mcp", name, "it has neither a command nor an address")
             return

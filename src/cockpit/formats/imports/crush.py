@@ -96,7 +96,6 @@ def _collect_server(entry: SettingsSection, name: str) -> None:
         type=entry.text("type"),
         command=(program, *entry.words("args")) if program else (),
         env=entry.table("env"),
-        url=entry.text("url"),
         headers=entry.table("headers"),
         milliseconds=entry.milliseconds("timeout"),
         disabled=entry.at("disabled") is True,

@@ -103,7 +103,6 @@ def _collect_server(entry: SettingsSection, name: str) -> None:
         name,
         command=words,
         env=entry.table("environment"),
-        url=entry.text("url"),
         headers=entry.table("headers"),
         cwd=entry.text("cwd"),
         disabled=entry.at("enabled") is False,

@@ -103,7 +103,6 @@ def _collect_server(entry: SettingsSection) -> None:
         name,
         command=(*words, *entry.words("args")) if words else (),
         env=entry.table("env"),
-        url=entry.text("url"),
         headers=headers,
         cwd=entry.text("cwd"),
         milliseconds=entry.milliseconds("tool_timeout_sec"),
