@@ -20,7 +20,7 @@ def test_every_part_is_found_in_its_usual_place(tmp_path: Path) -> None:
     bundle = read(tmp_path)
     assert (bundle.name, bundle.version, bundle.description) == ("tidy", "1.2.0", "Keeps code tidy")
     assert bundle.places == {kind: (tmp_path / kind,) for kind in ("skills", "agents", "commands")}
-    assert [one.path for one in bundle.hooks] == [tmp_path / "hooks" / "hooks.json"]
+    assert [item.path for item in bundle.hooks] == [tmp_path / "hooks" / "hooks.json"]
     assert (bundle.hooks[0].layer, bundle.hooks[0].root) == ("plugin", str(tmp_path))
     assert (bundle.servers, bundle.languages) == ((tmp_path / ".mcp.json",), (tmp_path / ".lsp.json",))
     assert bundle.faults == ()
@@ -34,15 +34,15 @@ def test_the_manifest_names_more_and_other_places(tmp_path: Path) -> None:
     )
     assert bundle.places["skills"] == (tmp_path / "skills", tmp_path / "more")
     assert bundle.places["commands"] == (tmp_path / "more" / "deep",)
-    assert [one.path.name for one in bundle.hooks] == ["hooks.json", "extra.json"]
+    assert [item.path.name for item in bundle.hooks] == ["hooks.json", "extra.json"]
     assert bundle.servers == (tmp_path / ".mcp.json", bundle.file)
 
 
-def test_what_leads_out_of_a_bundle_or_is_not_there_is_refused_with_its_line(tmp_path: Path) -> None:
+def test_paths_outside_of_a_bundle_or_missing_are_refused(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     bundle = read(tmp_path / "b", agents=["../out", "./gone"], themes="./x", skills={"a": {}})
     assert bundle.places["agents"] == (tmp_path / "b" / "agents",)
-    reasons = [str(one).removeprefix(f"{bundle.file}:") for one in bundle.faults]
+    reasons = [str(item).removeprefix(f"{bundle.file}:") for item in bundle.faults]
     assert [reason.partition(": ")[2].partition(";")[0] for reason in reasons] == [
         "`skills` is a table",
         "`agents` names '../out'",
@@ -52,28 +52,28 @@ def test_what_leads_out_of_a_bundle_or_is_not_there_is_refused_with_its_line(tmp
     assert all(reason[0].isdigit() and reason[0] != "0" for reason in reasons)
 
 
-def test_a_folder_without_a_manifest_is_called_as_it_is(tmp_path: Path) -> None:
+def test_bundle_without_a_manifest_is_named_after_its_folder(tmp_path: Path) -> None:
     folder = write_bundle(tmp_path / "swift")
     (folder / ".claude-plugin" / "plugin.json").unlink()
     bundle = read_bundle(folder)
     assert isinstance(bundle, Bundle) and bundle.name == "swift"
 
 
-def test_a_name_that_is_none_is_not_taken_and_a_missing_one_is_said(tmp_path: Path) -> None:
+def test_invalid_or_missing_bundle_name_is_reported(tmp_path: Path) -> None:
     for said, reason in (
         ("../../x", "'../../x' is not a valid name"),
         ("a:b\x1b[2J", "'a:b\\x1b[2J' is not a valid name"),
     ):
         bundle = read(tmp_path / "kit", name=said)
         assert bundle.name == "kit"
-        assert [(one.line, one.reason) for one in bundle.faults] == [(2, reason)]
+        assert [(item.line, item.reason) for item in bundle.faults] == [(2, reason)]
     (tmp_path / "kit" / ".claude-plugin" / "plugin.json").write_text('{"version": "1"}', encoding="utf-8")
     nameless = read_bundle(tmp_path / "kit")
     assert isinstance(nameless, Bundle) and nameless.name == "kit"
-    assert [one.reason for one in nameless.faults] == ["it has no `name`"]
+    assert [item.reason for item in nameless.faults] == ["it has no `name`"]
 
 
-def test_a_broken_manifest_is_told_with_its_line(tmp_path: Path) -> None:
+def test_broken_manifest_is_reported_with_its_line(tmp_path: Path) -> None:
     folder = write_bundle(tmp_path / "b")
     (folder / ".claude-plugin" / "plugin.json").write_text('{\n"name" "x"}', encoding="utf-8")
     broken = read_bundle(folder)
@@ -81,9 +81,7 @@ def test_a_broken_manifest_is_told_with_its_line(tmp_path: Path) -> None:
     assert str(broken.origin.refused[0]).startswith(f"{folder}/.claude-plugin/plugin.json:2: invalid JSON")
 
 
-def test_bundles_of_cockpit_come_before_claude_codes_and_a_switched_off_one_does_not(
-    tmp_path: Path, home: Path
-) -> None:
+def test_cockpits_bundles_come_first_and_disabled_ones_are_left_out(tmp_path: Path, home: Path) -> None:
     person, root = tmp_path / "person", tmp_path / "project"
     write_bundle(paths.data() / "bundles" / "tidy")
     cache = person / ".claude" / "plugins" / "cache"
@@ -100,13 +98,13 @@ def test_bundles_of_cockpit_come_before_claude_codes_and_a_switched_off_one_does
     registry.write_text(json.dumps({"version": 2, "plugins": rows}), encoding="utf-8")
     settings = {"enabledPlugins": {"off@market": False, "other@market": True}}
     (person / ".claude" / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
-    found = {one.name: one.source for one in list_bundles(person, root / "below")}
+    found = {item.name: item.source for item in list_bundles(person, root / "below")}
     assert found == {
         "tidy": "cockpit plugins",
         "other": "Claude Code (other@market)",
         "local": "Claude Code (local@market)",
     }
-    assert "local" not in {one.name for one in list_bundles(person, tmp_path / "elsewhere")}
+    assert "local" not in {item.name for item in list_bundles(person, tmp_path / "elsewhere")}
 
 
 def test_the_older_registry_is_read_too_and_a_broken_one_has_none(tmp_path: Path) -> None:
@@ -115,6 +113,6 @@ def test_the_older_registry_is_read_too_and_a_broken_one_has_none(tmp_path: Path
     registry.parent.mkdir(parents=True)
     row = {"version": "1", "installPath": str(folder)}
     registry.write_text(json.dumps({"version": 1, "plugins": {"tidy@m": row}}), encoding="utf-8")
-    assert [one.name for one in read_installed_bundles(tmp_path / "person")] == ["tidy"]
+    assert [item.name for item in read_installed_bundles(tmp_path / "person")] == ["tidy"]
     registry.write_text("{", encoding="utf-8")
     assert list(read_installed_bundles(tmp_path / "person")) == []

@@ -58,39 +58,39 @@ def put(path: Path, text: str) -> Path:
 
 
 def commands(root: Path, person: Path, trusted: bool = True) -> dict[str, CommandFile]:
-    return {one.name: one for one in find_commands(root, trusted, person) if isinstance(one, CommandFile)}
+    return {item.name: item for item in find_commands(root, trusted, person) if isinstance(item, CommandFile)}
 
 
 def refused(root: Path, person: Path) -> list[tuple[str, int, str]]:
-    found = (one.origin for one in find_commands(root, True, person) if isinstance(one, Unloaded))
+    found = (item.origin for item in find_commands(root, True, person) if isinstance(item, Unloaded))
     return [(fault.file, fault.line, fault.reason) for origin in found for fault in origin.refused]
 
 
 def test_a_claude_command_with_every_field(root: Path, person: Path) -> None:
     path = put(root / ".claude/commands/fix.md", CLAUDE)
-    one = commands(root, person)["fix"]
-    assert (one.description, one.hint, one.model, one.effort) == (
+    item = commands(root, person)["fix"]
+    assert (item.description, item.hint, item.model, item.effort) == (
         "Fix an issue",
         "[issue] [priority]",
         "fast",
         "high",
     )
-    assert one.allowed_tools == ("Bash(git add:*)", "Bash(git status:*)", "Read")
-    assert one.denied_tools == ("WebFetch",) and one.fork and one.role == "Explore" and one.background
-    assert one.arguments == ("issue", "priority") and one.path == path and one.origin.layer == "project"
-    assert [(fault.line, "never run" in fault.reason) for fault in one.origin.refused] == [(15, True)]
-    made = expand_template(one.template(), one.values("12 'very high'", one.template(), {}))
+    assert item.allowed_tools == ("Bash(git add:*)", "Bash(git status:*)", "Read")
+    assert item.denied_tools == ("WebFetch",) and item.fork and item.role == "Explore" and item.background
+    assert item.arguments == ("issue", "priority") and item.path == path and item.origin.layer == "project"
+    assert [(fault.line, "never run" in fault.reason) for fault in item.origin.refused] == [(15, True)]
+    made = expand_template(item.template(), item.values("12 'very high'", item.template(), {}))
     assert made.text == "Fix 12 with very high."
 
 
 def test_a_gemini_command_with_arguments_commands_and_files(root: Path, person: Path) -> None:
     put(root / ".gemini/commands/git/commit.toml", GEMINI)
-    one = commands(root, person)["git:commit"]
-    made = expand_template(one.template(), one.values("it's me", one.template(), {}))
-    assert one.description == "Writes a commit message." and "Summarise for it's me:" in made.text
+    item = commands(root, person)["git:commit"]
+    made = expand_template(item.template(), item.values("it's me", item.template(), {}))
+    assert item.description == "Writes a commit message." and "Summarise for it's me:" in made.text
     assert made.commands == ("git diff --staged",) and made.files == ("docs/style.md",)
     assert (
-        expand_template("no place", one.values("x y", "no place", {})).text == "no place\n\n/git:commit x y"
+        expand_template("no place", item.values("x y", "no place", {})).text == "no place\n\n/git:commit x y"
     )
 
 
@@ -133,9 +133,9 @@ def test_codex_prompts_and_crush_commands_take_words_by_name(root: Path, person:
     put(root / ".crush/commands/ask.md", "Look at $PATH_NAME")
     found = commands(root, person)
     assert set(found) == {"prompts:draft", "ask"}
-    one = found["prompts:draft"]
-    template = one.template()
-    assert expand_template(template, one.values("WHO='the boss' FILE=a.md", template, {})).text.startswith(
+    item = found["prompts:draft"]
+    template = item.template()
+    assert expand_template(template, item.values("WHO='the boss' FILE=a.md", template, {})).text.startswith(
         "a.md for the boss"
     )
     ask = found["ask"]
@@ -145,16 +145,18 @@ def test_codex_prompts_and_crush_commands_take_words_by_name(root: Path, person:
     )
 
 
-def test_our_folder_goes_before_others_and_tells_what_it_hides(root: Path, person: Path) -> None:
+def test_cockpits_folder_comes_first_and_names_what_it_shadows(root: Path, person: Path) -> None:
     hidden = [put(root / f"{folder}/x.md", folder) for folder in (".claude/commands", ".opencode/commands")]
     put(root / ".cockpit/commands/x.md", "ours")
     mine = put(person / ".claude/commands/x.md", "mine")
     put(person / ".claude/commands/team/y.md", "y")
     found = [
-        one for one in find_commands(root, True, person) if isinstance(one, CommandFile) and one.name == "x"
+        item
+        for item in find_commands(root, True, person)
+        if isinstance(item, CommandFile) and item.name == "x"
     ]
     project, user = found
-    assert project.template() == "ours" and project.origin.shadows == tuple(str(one) for one in hidden)
+    assert project.template() == "ours" and project.origin.shadows == tuple(str(item) for item in hidden)
     assert user.path == mine and commands(root, person)["team:y"].template() == "y"
 
 
@@ -165,7 +167,7 @@ def test_an_untrusted_folder_gives_only_the_user_s(root: Path, person: Path) -> 
     assert set(commands(root, person, trusted=False)) == {"y"}
 
 
-def test_a_broken_one_of_each_says_file_line_and_what(root: Path, person: Path) -> None:
+def test_broken_command_files_report_file_line_and_reason(root: Path, person: Path) -> None:
     toml = put(root / ".gemini/commands/a.toml", 'description = "d"\nprompt = """\n')
     none = put(root / ".gemini/commands/b.toml", 'description = "d"\n')
     kind = put(root / ".gemini/commands/c.toml", 'description = "d"\nprompt = 3\n')
@@ -181,15 +183,15 @@ def test_a_file_without_a_head_is_a_whole_prompt_and_its_first_words_describe_it
 ) -> None:
     put(root / ".claude/commands/plain.md", "# Title\n\nExplain the code.\n\nMore.")
     put(root / ".claude/commands/README.md", "no command")
-    one = commands(root, person)["plain"]
-    assert one.description == "Explain the code." and one.template().startswith("# Title")
+    item = commands(root, person)["plain"]
+    assert item.description == "Explain the code." and item.template().startswith("# Title")
     assert set(commands(root, person)) == {"plain"}
 
 
-def test_a_bundle_s_commands_stand_under_its_name(tmp_path: Path) -> None:
+def test_bundle_commands_are_prefixed_with_its_name(tmp_path: Path) -> None:
     put(tmp_path / "commands/go/fast.md", "go")
-    (one,) = find_commands_in(tmp_path / "commands", "plugin", "kit")
-    assert one.name == "kit:go:fast" and one.origin.layer == "plugin"
+    (item,) = find_commands_in(tmp_path / "commands", "plugin", "kit")
+    assert item.name == "kit:go:fast" and item.origin.layer == "plugin"
 
 
 @pytest.mark.parametrize(
@@ -201,10 +203,8 @@ def test_a_bundle_s_commands_stand_under_its_name(tmp_path: Path) -> None:
         ("OTHER=1 b", "OTHER=1: b, OTHER=1, $1 of b"),
     ],
 )
-def test_words_by_name_and_by_place_stand_beside_each_other(
-    root: Path, person: Path, typed: str, text: str
-) -> None:
+def test_named_and_positional_arguments_can_be_mixed(root: Path, person: Path, typed: str, text: str) -> None:
     put(person / ".codex/prompts/draft.md", "$FILES: $TITLE, $1, $$1 of $2")
-    one = commands(root, person)["prompts:draft"]
-    template = one.template()
-    assert expand_template(template, one.values(typed, template, {})).text == text
+    item = commands(root, person)["prompts:draft"]
+    template = item.template()
+    assert expand_template(template, item.values(typed, template, {})).text == text

@@ -15,12 +15,12 @@ def test_a_byte_order_mark_and_crlf_change_nothing() -> None:
     assert strip_frontmatter("\ufeff---\r\nname: a\r\n---\r\nBody\r\n") == "Body\n"
 
 
-def test_a_colon_in_a_value_is_taken_as_it_was_meant() -> None:
+def test_colon_in_a_value_is_literal() -> None:
     document = parse_frontmatter("---\nname: a\ndescription: Use when: the tests fail\n---\n", "f")
     assert document.fields["description"] == "Use when: the tests fail" and not document.faults
 
 
-def test_a_hint_in_brackets_takes_nothing_from_its_neighbours() -> None:
+def test_hint_in_brackets_leaves_other_fields_intact() -> None:
     head = "argument-hint: [issue] [stage]\nmetadata:\n  author: me\ntools:\n  - Read\n  - 'Edit'"
     document = parse_frontmatter(f"---\n{head}\n---\n", "f")
     assert document.fields == {
@@ -31,26 +31,26 @@ def test_a_hint_in_brackets_takes_nothing_from_its_neighbours() -> None:
     assert document.lines == {"argument-hint": 2, "metadata": 3, "tools": 5} and not document.faults
 
 
-def test_what_is_no_yaml_is_told_with_its_line_and_the_rest_is_read() -> None:
+def test_invalid_yaml_is_reported_with_its_line_and_the_rest_is_read() -> None:
     document = parse_frontmatter("---\nname: a\n!!! what\ntools: [Read\n---\nBody", "f")
     assert document.fields["name"] == "a" and document.body == "Body"
     [fault] = document.faults
     assert (fault.file, fault.line) == ("f", 3) and fault.remedy
 
 
-def test_a_head_that_never_ends_is_told() -> None:
+def test_unclosed_frontmatter_is_reported() -> None:
     document = parse_frontmatter("---\nname: a\nBody", "f")
     assert document.faults[0].line == 1 and "close it" in document.faults[0].remedy
     assert strip_frontmatter("---\nname: a\nBody") == "---\nname: a\nBody"
 
 
-def test_without_a_head_all_is_body() -> None:
+def test_without_frontmatter_everything_is_body() -> None:
     assert parse_frontmatter("Body\n---\nx\n---\n", "f").body == "Body\n---\nx\n---\n"
     assert strip_frontmatter("Body") == "Body"
 
 
 @pytest.mark.parametrize("text", [BOMB, "a: &a [*a]", "a: &a {b: *a}", BOMB + "\nb: {<<: *a39}"])
-def test_aliases_fill_no_memory(text: str) -> None:
+def test_yaml_alias_bomb_is_refused(text: str) -> None:
     document = parse_frontmatter(f"---\nname: x\n{text}\n---\nBody", "f")
     assert document.fields["name"] == "x" and document.body == "Body"
     assert len(repr(document)) < 10_000
@@ -68,9 +68,9 @@ def test_aliases_fill_no_memory(text: str) -> None:
         ("description: Use when: asked", False),
     ],
 )
-def test_what_is_begun_and_never_ends_is_told_and_taken_as_it_stands(line: str, told: bool) -> None:
+def test_unclosed_value_is_reported_and_used_as_written(line: str, told: bool) -> None:
     document = parse_frontmatter(f"---\nname: a\n{line}\nmodel: b\n---\ntext", "f.md")
     assert document.fields["name"] == "a" and document.fields["model"] == "b"
-    assert [one.line for one in document.faults] == ([3] if told else [])
+    assert [item.line for item in document.faults] == ([3] if told else [])
     key, _, value = line.partition(": ")
     assert document.fields[key] == value

@@ -26,7 +26,7 @@ def test_a_glob_means_what_gitignore_says_with_braces(pattern: str, path: str, i
     assert matches_any((pattern,), path) == is_meant
 
 
-def test_one_that_is_no_glob_leaves_the_others() -> None:
+def test_invalid_glob_does_not_disable_the_others() -> None:
     assert matches_any(("***a[", "!", "*.py"), "x.py")
 
 

@@ -24,7 +24,7 @@ def test_a_long_head_is_read_to_its_end(tmp_path: Path) -> None:
     assert "never closed" in FrontmatterCache().read(path).faults[0].reason
 
 
-def test_what_was_read_is_remembered_until_the_file_is_another(tmp_path: Path) -> None:
+def test_head_is_cached_until_the_file_changes(tmp_path: Path) -> None:
     path, file = tmp_path / "SKILL.md", tmp_path / "cache" / "heads.json"
     path.write_text("---\nname: a\ntools: [x\n---\nBody")
     first = FrontmatterCache(file)
@@ -40,7 +40,7 @@ def test_what_was_read_is_remembered_until_the_file_is_another(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{", '{"version": "0"}', '{"heads": 1}'])
-def test_a_broken_memory_is_none(tmp_path: Path, content: str) -> None:
+def test_broken_cache_is_ignored(tmp_path: Path, content: str) -> None:
     path, file = tmp_path / "SKILL.md", tmp_path / "heads.json"
     path.write_text("---\nname: a\n---\n")
     file.write_text(content)

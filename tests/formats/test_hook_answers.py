@@ -64,7 +64,7 @@ def test_a_permission_is_answered_in_its_own_field() -> None:
     assert (answer.decision, answer.reason, answer.halt) == ("deny", "not now", "not now")
 
 
-def test_what_is_not_understood_is_said_and_the_rest_is_taken() -> None:
+def test_unknown_answer_fields_are_reported_and_the_rest_is_used() -> None:
     value = {"decision": "maybe", "systemMessage": 7, "reason": "r", "hookSpecificOutput": []}
     answer = parse_text_answer(PRE, json.dumps(value))
     assert (answer.decision, answer.reason, answer.failed) == ("", "r", False)
@@ -78,7 +78,7 @@ def test_what_is_not_understood_is_said_and_the_rest_is_taken() -> None:
     assert "for Stop, not for PreToolUse" in parse_text_answer(PRE, json.dumps(other)).faults[0]
 
 
-def test_json_that_is_none_is_a_failure() -> None:
+def test_invalid_json_answer_is_a_failure() -> None:
     assert parse_text_answer(PRE, "{oops").failed
     assert parse_text_answer(PRE, "[1]") == HookAnswer()
 

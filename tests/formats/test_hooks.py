@@ -37,7 +37,7 @@ CLAUDE = """{
 def read(text: str, family: str = "claude", seconds: float | None = None) -> tuple[list[Hook], list[str]]:
     file = HookFile(Path("/p/hooks.json"), "project", family, seconds)
     found = read_hooks(parse_config(text, str(file.path)), file)
-    return list(found.hooks), [str(fault) for one in found.unloaded for fault in one.origin.refused]
+    return list(found.hooks), [str(fault) for item in found.unloaded for fault in item.origin.refused]
 
 
 def test_every_field_of_claude_code_is_understood() -> None:
@@ -46,15 +46,15 @@ def test_every_field_of_claude_code_is_understood() -> None:
     first, prompt, end, *stop = hooks
     assert (first.event.name, first.line, first.once, first.fails_closed) == ("PreToolUse", 7, True, True)
     assert first.action == {"command": "black", "args": ["-q"], "shell": "bash"}
-    assert [(one.matcher, one.when) for one in first.conditions] == [("Edit|Write", "Edit(src/**)")]
+    assert [(item.matcher, item.when) for item in first.conditions] == [("Edit|Write", "Edit(src/**)")]
     assert (first.seconds, prompt.seconds, end.seconds) == (20.0, 30.0, 1.5)
-    assert [one.kind for one in stop] == ["prompt", "agent", "http", "mcp_tool", "command"]
-    assert [one.seconds for one in stop] == [30.0, 90.0, 600.0, 600.0, 600.0]
+    assert [item.kind for item in stop] == ["prompt", "agent", "http", "mcp_tool", "command"]
+    assert [item.seconds for item in stop] == [30.0, 90.0, 600.0, 600.0, 600.0]
     assert stop[4].in_background and not first.in_background
     assert stop[2].action["allowedEnvVars"] == ["B"]
 
 
-def test_a_listing_tells_where_a_hook_stands_and_what_it_cannot_do() -> None:
+def test_listing_names_the_line_and_limits_of_a_hook() -> None:
     origin = read(CLAUDE)[0][0].origin()
     assert (origin.file, origin.layer) == ("/p/hooks.json", "project")
     assert origin.fields["line"] == 7 and origin.fields["timeout"] == 20.0
@@ -97,20 +97,20 @@ def test_our_own_files_have_fifteen_seconds_and_crushs_thirty_and_its_shape() ->
         ('"PreToolUse": [{"hooks": [{"command": "x", "if": "a b"}]}]', "`if` is 'a b'; write one rule"),
     ],
 )
-def test_what_cannot_be_taken_over_is_told_with_its_line_and_the_rest_works(entry: str, said: str) -> None:
+def test_unusable_hooks_are_reported_with_their_line(entry: str, said: str) -> None:
     text = f'{{\n"hooks": {{\n"Notification": [{{"hooks": [{{"command": "notify"}}]}}],\n{entry}\n}}}}'
     hooks, faults = read(text)
-    assert [one.action_text("command") for one in hooks] == ["notify"]
+    assert [item.action_text("command") for item in hooks] == ["notify"]
     assert len(faults) == 1 and said in faults[0], faults
 
 
-def test_a_timeout_that_is_none_leaves_the_default_and_is_told() -> None:
+def test_invalid_timeout_is_reported_and_the_default_is_used() -> None:
     [hook], _ = read('{"hooks": {"Stop": [{"hooks": [{"command": "x", "timeout": "5s"}]}]}}')
     assert hook.seconds == 600.0
     assert str(hook.refused[0]) == "/p/hooks.json:1: `timeout` is '5s'; write seconds; 600 are used"
 
 
-def test_files_are_read_person_first_and_a_projects_only_where_it_is_trusted(tmp_path: Path) -> None:
+def test_user_hooks_come_first_and_project_hooks_need_trust(tmp_path: Path) -> None:
     root, home = tmp_path / "root", tmp_path / "home"
     for folder, name in ((home, ".claude/settings.json"), (root, ".claude/settings.local.json")):
         (folder / name).parent.mkdir(parents=True)
@@ -119,7 +119,8 @@ def test_files_are_read_person_first_and_a_projects_only_where_it_is_trusted(tmp
 
     def commands(trusted: bool) -> list[str]:
         return [
-            one.action_text("command") for one in read_hook_files(list_hook_files(root, trusted, home)).hooks
+            item.action_text("command")
+            for item in read_hook_files(list_hook_files(root, trusted, home)).hooks
         ]
 
     assert commands(True) == ["echo home", "echo root"]
@@ -142,34 +143,34 @@ def stops(*groups: tuple[str, str]) -> dict[str, object]:
     return {"hooks": {"PreToolUse": rows}}
 
 
-def test_the_same_hook_stands_once_with_all_its_conditions_and_tells_the_other_places(tmp_path: Path) -> None:
+def test_equal_hooks_are_merged_with_all_conditions_and_locations(tmp_path: Path) -> None:
     hooks, _ = found(
         tmp_path, user_a=stops(("Bash", "x"), ("Read", "x"), ("", "y")), user_b=stops(("Bash", "x"))
     )
-    assert [(one.action_text("command"), len(one.conditions)) for one in hooks] == [("x", 2), ("y", 1)]
+    assert [(item.action_text("command"), len(item.conditions)) for item in hooks] == [("x", 2), ("y", 1)]
     assert hooks[0].also == (f"{tmp_path}/user_a.json:1", f"{tmp_path}/user_b.json:1")
 
 
-def test_a_project_cannot_widen_a_persons_hook_and_what_it_repeats_runs_once(tmp_path: Path) -> None:
+def test_project_cannot_widen_a_users_hook(tmp_path: Path) -> None:
     hooks, _ = found(
         tmp_path, user=stops(("Bash", "x")), project=stops(("*", "x")), project_2=stops(("Bash", "x"))
     )
     own, theirs = hooks
-    assert [one.matcher for one in own.conditions] == ["Bash"]
-    assert (theirs.file.layer, [one.matcher for one in theirs.elsewhere]) == ("project", ["Bash"])
+    assert [item.matcher for item in own.conditions] == ["Bash"]
+    assert (theirs.file.layer, [item.matcher for item in theirs.elsewhere]) == ("project", ["Bash"])
     hooks, _ = found(tmp_path, user=stops(("Bash", "x")), project=stops(("Bash", "x")))
-    assert [one.file.layer for one in hooks] == ["user"]
+    assert [item.file.layer for item in hooks] == ["user"]
 
 
-def test_a_person_switches_all_off_and_a_project_only_its_own(tmp_path: Path) -> None:
+def test_user_disables_all_hooks_and_a_project_only_its_own(tmp_path: Path) -> None:
     off = stops(("", "x")) | {"disableAllHooks": True}
     hooks, unloaded = found(tmp_path, user=stops(("", "own")), project=off)
-    assert [one.action_text("command") for one in hooks] == ["own"]
+    assert [item.action_text("command") for item in hooks] == ["own"]
     assert "switched off" in str(unloaded[0].origin.refused[0])
     assert found(tmp_path, user=off, project=stops(("", "theirs")))[0] == []
 
 
-def test_a_broken_file_is_told_and_the_others_are_read(tmp_path: Path) -> None:
+def test_broken_file_is_reported_and_the_others_are_read(tmp_path: Path) -> None:
     broken = tmp_path / "broken.json"
     broken.write_text('{"hooks": {\n"Stop" []}}', encoding="utf-8")
     good = tmp_path / "good.json"
@@ -178,14 +179,14 @@ def test_a_broken_file_is_told_and_the_others_are_read(tmp_path: Path) -> None:
     folder.mkdir()
     result = read_hook_files(tuple(HookFile(path, "user") for path in (broken, folder, good)))
     assert len(result.hooks) == 1
-    first, second = (str(one.origin.refused[0]) for one in result.unloaded)
+    first, second = (str(item.origin.refused[0]) for item in result.unloaded)
     assert first.startswith(f"{broken}:2: invalid JSON: expected a colon here")
     assert str(folder) in second
 
 
 def test_hooks_of_one_line_have_names_of_their_own() -> None:
     hooks, _ = read('{"hooks": {"Stop": [{"hooks": [{"command": "a"}, {"command": "b"}]}]}}')
-    assert [one.name("/p") for one in hooks] == ["Stop hooks.json:1", "Stop hooks.json:1 (2)"]
+    assert [item.name("/p") for item in hooks] == ["Stop hooks.json:1", "Stop hooks.json:1 (2)"]
 
 
 def test_a_digest_is_of_what_runs_and_when() -> None:
@@ -221,8 +222,8 @@ def test_matchers(matcher: str, names: tuple[str, ...], fitting: bool) -> None:
     assert matches_name(matcher, names) is fitting
 
 
-def test_only_what_is_no_regular_expression_is_a_fault() -> None:
-    assert [bool(find_matcher_fault(one)) for one in ("", "*", "Bash|Read", "a.*", "*.py", "[")] == [
+def test_only_an_invalid_regular_expression_is_a_fault() -> None:
+    assert [bool(find_matcher_fault(item)) for item in ("", "*", "Bash|Read", "a.*", "*.py", "[")] == [
         False
     ] * 4 + [True] * 2
 

@@ -60,7 +60,7 @@ def test_the_listing_names_every_file_with_its_layer_and_what_it_hides(root: Pat
     put(root / ".cockpit/rules/all.md", "for all")
     put(root / "part/AGENTS.md", "the part's")
     listed = rows(root, person)
-    assert {name: one.layer for name, one in listed.items()} == {
+    assert {name: item.layer for name, item in listed.items()} == {
         "~/.claude/CLAUDE.md": "user",
         "~/.claude/rules/style.md": "user",
         "AGENTS.md": "project",
@@ -73,7 +73,7 @@ def test_the_listing_names_every_file_with_its_layer_and_what_it_hides(root: Pat
     assert listed["AGENTS.md"].fields["imports"] == [str(root / "docs/a.md")]
     assert listed[".claude/rules/deep/api.md"].fields["paths"] == ["src/**/*.{ts,tsx}", "*.sql"]
     assert listed["part/AGENTS.md"].fields["when"] == "a file below part/ is touched"
-    assert not [one for one in listed.values() if one.refused]
+    assert not [item for item in listed.values() if item.refused]
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_an_untrusted_folder_gives_only_the_user_s(root: Path, person: Path) -> 
     assert list(rows(root, person, trusted=False)) == ["~/.config/AGENTS.md"]
 
 
-def test_a_missing_import_is_told_with_its_line(root: Path, person: Path) -> None:
+def test_missing_import_is_reported_with_its_line(root: Path, person: Path) -> None:
     path = put(
         root / "AGENTS.md", "<!-- a comment\nof two lines -->\none\n\nsee @docs/gone.md and @someone\n"
     )
@@ -102,11 +102,11 @@ def test_a_missing_import_is_told_with_its_line(root: Path, person: Path) -> Non
     assert "`@docs/gone.md` does not exist" in fault.reason and "backticks" in fault.remedy
 
 
-def test_an_import_from_outside_is_told_and_not_read(root: Path, person: Path) -> None:
+def test_import_from_outside_is_reported_and_not_read(root: Path, person: Path) -> None:
     put(root.parent / "secret.md", "secret words")
     put(root / "AGENTS.md", "one\n@../secret.md and @~/x.md\n")
     assert "secret words" not in load_always(root, True, person, anything)[0].text
-    assert [(one.line, "is outside" in one.reason) for one in faults(root, person)] == [
+    assert [(item.line, "is outside" in item.reason) for item in faults(root, person)] == [
         (2, True),
         (2, True),
     ]
@@ -119,24 +119,26 @@ def test_a_fault_in_an_imported_file_names_that_file(root: Path, person: Path) -
     assert (fault.file, fault.line) == (str(inner), 2)
 
 
-def test_imports_too_deep_and_files_too_long_are_told(root: Path, person: Path) -> None:
+def test_too_deep_imports_and_too_long_files_are_reported(root: Path, person: Path) -> None:
     for at in range(8):
         put(root / f"{at}.md", f"level {at} @{at + 1}.md" if at < 7 else "the end")
     put(root / "AGENTS.md", "@0.md")
     put(root / "CLAUDE.local.md", "x" * (MAX_FILE_CHARACTERS + 1))
-    said = [one.reason for one in faults(root, person)]
-    assert any("more than 5 deep" in one for one in said) and any("cut after 24,000" in one for one in said)
+    said = [item.reason for item in faults(root, person)]
+    assert any("more than 5 deep" in item for item in said) and any(
+        "cut after 24,000" in item for item in said
+    )
 
 
-def test_files_are_bounded_together_and_the_rest_is_told(root: Path, person: Path) -> None:
+def test_total_length_is_bounded_and_the_rest_is_reported(root: Path, person: Path) -> None:
     for at in range(4):
         put(root / f".claude/rules/{at}.md", "y" * 20_000)
     told = load_always(root, True, person, anything)
-    assert sum(len(one.text) for one in told) == MAX_CHARACTERS
-    assert any("together" in one.reason for one in faults(root, person))
+    assert sum(len(item.text) for item in told) == MAX_CHARACTERS
+    assert any("together" in item.reason for item in faults(root, person))
 
 
-def test_a_link_out_and_a_pipe_are_told_and_not_read(root: Path, person: Path) -> None:
+def test_link_out_of_the_project_and_pipe_are_not_read(root: Path, person: Path) -> None:
     put(root.parent / "outside.md", "outside words")
     (root / "AGENTS.md").symlink_to(root.parent / "outside.md")
     if hasattr(os, "mkfifo"):
@@ -147,13 +149,13 @@ def test_a_link_out_and_a_pipe_are_told_and_not_read(root: Path, person: Path) -
     assert (
         "CLAUDE.local.md" not in listed or "not a regular file" in listed["CLAUDE.local.md"].refused[0].reason
     )
-    assert "outside words" not in "".join(one.text for one in load_always(root, True, person, anything))
+    assert "outside words" not in "".join(item.text for item in load_always(root, True, person, anything))
 
 
 def test_a_broken_rule_s_frontmatter_is_told_and_another_agent_s_field(root: Path, person: Path) -> None:
     broken = put(root / ".claude/rules/a.md", "---\npaths: ['*.py'\nwords\n")
     cursor = put(root / ".claude/rules/b.md", "---\ndescription: x\nglobs: '*.py'\n---\nwords")
-    told = {(one.file, one.line) for one in faults(root, person)}
+    told = {(item.file, item.line) for item in faults(root, person)}
     assert told == {(str(broken), 1), (str(cursor), 3)}
 
 
@@ -161,12 +163,16 @@ def test_rules_wait_for_their_files_and_folders_for_theirs(root: Path, person: P
     put(root / ".claude/rules/py.md", "---\npaths:\n  - 'src/**/*.py'\n---\npython words")
     put(person / ".claude/rules/md.md", "---\npaths: '*.md'\n---\nmy words")
     put(root / "src/AGENTS.md", "source words")
-    python = next(one for one in load_conditional(root, True, person, anything) if one.name.endswith("py.md"))
-    mine = next(one for one in load_conditional(root, True, person, anything) if one.name.endswith("md.md"))
+    python = next(
+        item for item in load_conditional(root, True, person, anything) if item.name.endswith("py.md")
+    )
+    mine = next(
+        item for item in load_conditional(root, True, person, anything) if item.name.endswith("md.md")
+    )
     assert python.concerns(str(root / "src/a/b.py")) and not python.concerns(str(root / "b.py"))
     assert mine.concerns(str(root / "docs/a.md")) and not mine.concerns(str(root.parent / "a.md"))
     assert load_always(root, True, person, anything) == ()
-    assert [one.text for one in load_nested(root, root / "src", person, anything)] == ["source words"]
+    assert [item.text for item in load_nested(root, root / "src", person, anything)] == ["source words"]
 
 
 def test_a_rule_of_a_folder_above_counts_from_that_folder(root: Path, person: Path) -> None:
@@ -175,9 +181,7 @@ def test_a_rule_of_a_folder_above_counts_from_that_folder(root: Path, person: Pa
     assert rule.concerns(str(root / "web/a.js")) and not rule.concerns(str(root / "web2/a.js"))
 
 
-def test_what_may_not_be_read_is_neither_imported_nor_taken_for_instructions(
-    root: Path, person: Path
-) -> None:
+def test_unreadable_files_are_neither_imported_nor_instructions(root: Path, person: Path) -> None:
     put(root / ".env", "the password")
     put(root / "AGENTS.md", "how\nto work, see @.env and @docs/a.md")
     put(root / "docs/a.md", "and how not, @../.env")
@@ -188,11 +192,13 @@ def test_what_may_not_be_read_is_neither_imported_nor_taken_for_instructions(
 
     told = load_always(root, True, person, refuses)
     assert "and how not" in told[0].text
-    assert "password" not in "".join(one.text for one in told)
-    refused = [one for _, origin in list_instructions(root, True, person, refuses) for one in origin.refused]
-    assert [(Path(one.file).name, one.line) for one in refused] == [
+    assert "password" not in "".join(item.text for item in told)
+    refused = [
+        item for _, origin in list_instructions(root, True, person, refuses) for item in origin.refused
+    ]
+    assert [(Path(item.file).name, item.line) for item in refused] == [
         ("AGENTS.md", 2),
         ("a.md", 1),
         ("CLAUDE.local.md", 0),
     ]
-    assert all("it holds secrets" in one.reason and one.remedy for one in refused)
+    assert all("it holds secrets" in item.reason and item.remedy for item in refused)

@@ -23,7 +23,7 @@ HOOKS = """\ufeff{
 """
 
 
-def test_comments_trailing_commas_and_a_mark_are_read_as_if_they_were_not_there() -> None:
+def test_comments_trailing_commas_and_a_bom_are_ignored() -> None:
     located = parse_config(HOOKS, "settings.json")
     assert located.faults == ()
     inner = ("hooks", "PreToolUse", 0, "hooks")
@@ -42,7 +42,7 @@ def test_every_key_and_every_place_in_a_list_has_its_line() -> None:
     assert located.line(*inner, 1, "url") == 9
 
 
-def test_what_is_missing_is_told_at_the_line_of_what_is_around_it() -> None:
+def test_missing_key_is_reported_at_the_enclosing_line() -> None:
     located = parse_config('{\n\n"hooks": {"Stop": 1}}', "h.json")
     fault = located.fault(("hooks", "Stop", "command"), "no command", "write one")
     assert str(fault) == "h.json:3: no command; write one"
@@ -80,9 +80,7 @@ VALUES = st.recursive(
 
 
 @given(st.dictionaries(st.text(max_size=5), VALUES, min_size=1, max_size=4), st.booleans())
-def test_what_json_writes_is_read_back_whatever_is_in_its_strings(
-    value: dict[str, object], plain: bool
-) -> None:
+def test_written_json_is_read_back_unchanged(value: dict[str, object], plain: bool) -> None:
     text = json.dumps(value, indent=1, ensure_ascii=plain).replace("\r", "\\r")
     located = parse_config(text, "h.json")
     assert located.value == value

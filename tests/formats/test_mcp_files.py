@@ -41,7 +41,7 @@ def named(
 ) -> dict[str, McpServer | Unloaded]:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text, encoding="utf-8")
-    return {one.name: one for one in read_server_file(file, "project", environment or {})}
+    return {item.name: item for item in read_server_file(file, "project", environment or {})}
 
 
 def test_a_file_with_all_fields_is_read_whole(tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_a_file_with_all_fields_is_read_whole(tmp_path: Path) -> None:
 
 def test_a_listing_shows_no_secret(tmp_path: Path) -> None:
     found = named(tmp_path / ".mcp.json", WHOLE, {"KEY": "k-12345678"})
-    told = json.dumps([one.origin.fields for one in found.values() if one.origin])
+    told = json.dumps([item.origin.fields for item in found.values() if item.origin])
     assert "k-12345678" not in told and "https://api.example.com/mcp" in told and "info" in told
 
 
@@ -89,9 +89,9 @@ def test_a_broken_server_says_where_and_the_next_one_works(
 
 def test_a_field_that_does_not_fit_is_left_out_and_the_server_works(tmp_path: Path) -> None:
     text = '{"mcpServers": {"s": {"command": "x", "timeout": "soon", "headersHelper": "./evil.sh"}}}'
-    one = named(tmp_path / ".mcp.json", text)["s"]
-    assert isinstance(one, McpServer) and one.origin is not None
-    assert len(one.origin.refused) == 2
+    item = named(tmp_path / ".mcp.json", text)["s"]
+    assert isinstance(item, McpServer) and item.origin is not None
+    assert len(item.origin.refused) == 2
 
 
 def test_a_file_that_is_no_json_gives_one_fault_with_its_line(tmp_path: Path) -> None:
@@ -121,20 +121,20 @@ def test_local_comes_before_project_before_user_and_each_tells_what_it_hides(
     own = paths.config() / "mcp.json"
     own.parent.mkdir(parents=True, exist_ok=True)
     own.write_text(json.dumps({"mcpServers": said("ours")}), encoding="utf-8")
-    [one] = read_servers(root, True, home, {})
-    assert isinstance(one, McpServer) and one.origin is not None
-    assert one.command == ("local",) and one.origin.layer == "user"
-    assert one.origin.shadows == (str(root / ".mcp.json"), str(own), str(home / ".claude.json"))
+    [item] = read_servers(root, True, home, {})
+    assert isinstance(item, McpServer) and item.origin is not None
+    assert item.command == ("local",) and item.origin.layer == "user"
+    assert item.origin.shadows == (str(root / ".mcp.json"), str(own), str(home / ".claude.json"))
 
 
-def test_of_a_folder_that_is_not_trusted_no_file_is_read(places: tuple[Path, Path]) -> None:
+def test_no_file_of_an_untrusted_folder_is_read(places: tuple[Path, Path]) -> None:
     home, root = places
     (root / ".mcp.json").write_text('{"mcpServers": {"s": {"command": "x"}}}', encoding="utf-8")
     assert list(read_servers(root, False, home, {})) == []
-    assert [one.name for one in read_servers(root, True, home, {})] == ["s"]
+    assert [item.name for item in read_servers(root, True, home, {})] == ["s"]
 
 
-def test_adding_and_removing_leave_the_rest_as_it_is(tmp_path: Path) -> None:
+def test_adding_and_removing_leave_the_rest_unchanged(tmp_path: Path) -> None:
     file = tmp_path / ".mcp.json"
     file.write_text('{"other": [1], "mcpServers": {"a": {"command": "x", "odd": {}}}}', encoding="utf-8")
     add_server(file, "b", {"command": "y"})

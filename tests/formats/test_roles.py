@@ -109,10 +109,10 @@ def test_every_field_of_claude_code_is_understood(tmp_path: Path) -> None:
     assert role.prompt == "Look at the diff." and not role.explores
     assert role.origin is not None and role.origin.layer == "project"
     assert role.origin.fields["maxTurns"] == 20 and role.origin.fields["model"] == "opus"
-    refused = {one.line: one.reason for one in faults(role)}
+    refused = {item.line: item.reason for item in faults(role)}
     assert "server of its own: local" in refused[10]
     assert "never run" in refused[13] and "memory" in refused[15]
-    assert all(one.remedy for one in faults(role))
+    assert all(item.remedy for item in faults(role))
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_every_field_of_claude_code_is_understood(tmp_path: Path) -> None:
         ("quota: {steps: 5, coffee: 3}", 4, RoleBounds(), "coffee"),
     ],
 )
-def test_what_widens_or_does_not_fit_is_refused_with_its_line_and_the_rest_is_taken(
+def test_widening_or_invalid_fields_are_refused_with_their_line(
     tmp_path: Path, field: str, line: int, bounds: RoleBounds, reason: str
 ) -> None:
     role = made(f"---\nname: one\ndescription: d\n{field}\n---\nDo.\n", bounds=bounds, folder=tmp_path)
@@ -139,7 +139,7 @@ def test_what_widens_or_does_not_fit_is_refused_with_its_line_and_the_rest_is_ta
     assert role.mode is None and role.max_steps <= 100 and role.instructions == "Do."
 
 
-def test_what_narrows_is_taken(tmp_path: Path) -> None:
+def test_narrowing_fields_are_used(tmp_path: Path) -> None:
     text = "---\nname: one\ndescription: d\npermissionMode: {}\n---\nDo.\n"
     modes = {
         name: made(text.format(name), bounds=RoleBounds("full"), folder=tmp_path).mode
@@ -196,7 +196,7 @@ def test_opencodes_maps_narrow_and_its_allows_are_refused(tmp_path: Path) -> Non
     role = made(OPENCODE, "opencode", folder=tmp_path)
     assert role.name == "a-role" and role.tools is None and role.max_steps == 12
     assert set(role.denied_tools) == {"write", "edit", "mcp__github__*", "Edit", "Bash(git push*)"}
-    assert ["`webfetch` allows" in one.reason and one.line for one in faults(role)] == [11]
+    assert ["`webfetch` allows" in item.reason and item.line for item in faults(role)] == [11]
 
 
 def test_geminis_and_codex_files_are_read(tmp_path: Path) -> None:
@@ -227,14 +227,14 @@ def test_a_broken_file_says_where_and_what_to_do(
     path.write_text(text, encoding="utf-8")
     read = read_role(path, "project", "codex" if name.endswith("toml") else "claude")
     assert isinstance(read, Unloaded) and read.name == "a"
-    told = [one for one in read.origin.refused if reason in one.reason]
+    told = [item for item in read.origin.refused if reason in item.reason]
     assert told and told[0].line == line and told[0].remedy
 
 
-def test_a_missing_name_or_description_is_mended_and_said(tmp_path: Path) -> None:
+def test_missing_name_or_description_is_filled_in_and_reported(tmp_path: Path) -> None:
     role = made("---\nname: My Reviewer!\n---\n# Reviews things\nDo.\n", folder=tmp_path)
     assert (role.name, role.description) == ("my-reviewer", "Reviews things")
-    assert [one.line for one in faults(role)] == [2, 0]
+    assert [item.line for item in faults(role)] == [2, 0]
     assert isinstance(
         parse_role("\ufeff---\r\nname: x\r\ndescription: d\r\n---\r\nDo.\r\n", "f", "x", "plugin"), Role
     )
@@ -247,7 +247,7 @@ def write(folder: Path, name: str, body: str, suffix: str = ".md") -> Path:
     return path
 
 
-def test_places_in_their_order_nearest_first_one_of_a_name(tmp_path: Path, home: Path) -> None:
+def test_nearest_folder_wins_for_each_name(tmp_path: Path, home: Path) -> None:
     from cockpit import paths
 
     root, user = tmp_path / "repo" / "pkg", tmp_path / "person"
@@ -265,7 +265,9 @@ def test_places_in_their_order_nearest_first_one_of_a_name(tmp_path: Path, home:
     (user / ".codex/agents/c.toml").write_text(CODEX, encoding="utf-8")
     found = find_roles(root, True, user, RoleBounds())
     roles = {
-        (one.name, one.origin.layer if one.origin else ""): one for one in found if isinstance(one, Role)
+        (item.name, item.origin.layer if item.origin else ""): item
+        for item in found
+        if isinstance(item, Role)
     }
     assert set(roles) == {
         ("one", "project"),
@@ -276,11 +278,11 @@ def test_places_in_their_order_nearest_first_one_of_a_name(tmp_path: Path, home:
         ("two", "user"),
         ("pr_explorer", "user"),
     }
-    one = roles["one", "project"].origin
-    assert one is not None and one.file == str(mine) and one.shadows == (str(theirs), str(above))
+    item = roles["one", "project"].origin
+    assert item is not None and item.file == str(mine) and item.shadows == (str(theirs), str(above))
     again = find_roles(root, True, user, RoleBounds())
     assert again == found
-    untrusted = {one.name for one in find_roles(root, False, user, RoleBounds()) if isinstance(one, Role)}
+    untrusted = {item.name for item in find_roles(root, False, user, RoleBounds()) if isinstance(item, Role)}
     assert untrusted == {"one", "two", "pr_explorer"}
 
 

@@ -63,7 +63,7 @@ def write(path: Path, text: str = "", **fields: str) -> Path:
 
 
 def found(house: Path, root: str = "project", trusted: bool = True) -> dict[str, Skill]:
-    return {one.name: one for one in every(house, root, trusted) if isinstance(one, Skill)}
+    return {item.name: item for item in every(house, root, trusted) if isinstance(item, Skill)}
 
 
 def every(house: Path, root: str = "project", trusted: bool = True) -> tuple[Skill | Unloaded, ...]:
@@ -108,7 +108,7 @@ def test_booleans_are_written_in_many_ways(tmp_path: Path, word: str) -> None:
     ("written", "name"),
     [("PDF_Tools", "pdf-tools"), ("-a--b-", "a-b"), ("x" * 80, "x" * 64), ("My Skill", "my-skill")],
 )
-def test_a_name_against_the_rules_is_mended_and_told(tmp_path: Path, written: str, name: str) -> None:
+def test_invalid_name_is_corrected_and_reported(tmp_path: Path, written: str, name: str) -> None:
     read = skill(write(tmp_path / "a" / "SKILL.md", name=written, description="D"))
     assert read.name == name and read.origin is not None
     [fault] = read.origin.refused
@@ -116,7 +116,7 @@ def test_a_name_against_the_rules_is_mended_and_told(tmp_path: Path, written: st
     assert normalize_skill_name(name) == name
 
 
-def test_a_projects_skill_names_a_tier_and_a_persons_any_model(tmp_path: Path) -> None:
+def test_project_skill_may_only_name_a_tier(tmp_path: Path) -> None:
     path = write(tmp_path / "a" / "SKILL.md", description="D", model="acme:large")
     mine = read_skill(path, "user")
     assert isinstance(mine, Skill) and mine.model == "acme:large"
@@ -150,21 +150,21 @@ def test_a_description_is_needed_and_bounded(tmp_path: Path) -> None:
 def test_each_place_is_found_and_the_strongest_hides_the_others(house: Path) -> None:
     project, home = house / "project", house / "home"
     folders = (".cockpit", ".claude", ".agents", ".opencode", ".gemini", ".codex")
-    files = [write(project / one / "skills" / "a" / "SKILL.md", description=one) for one in folders]
-    for one in folders:
-        write(project / one / "skills" / f"of{one}" / "SKILL.md", description=one)
+    files = [write(project / item / "skills" / "a" / "SKILL.md", description=item) for item in folders]
+    for item in folders:
+        write(project / item / "skills" / f"of{item}" / "SKILL.md", description=item)
     users = (".claude", ".agents", ".config/agents", ".config/opencode")
-    for number, one in enumerate(users):
-        write(home / one / "skills" / f"user-{number}" / "SKILL.md", description=one)
+    for number, item in enumerate(users):
+        write(home / item / "skills" / f"user-{number}" / "SKILL.md", description=item)
     write(Path(os.environ["COCKPIT_HOME"]) / "config" / "skills" / "ours.md", description="ours")
     skills = found(house)
     assert {"of-cockpit", "of-claude", "of-agents", "of-opencode", "of-gemini", "of-codex"} <= set(skills)
     assert {"user-0", "user-1", "user-2", "user-3", "ours"} <= set(skills)
     winner = skills["a"]
     assert winner.description == ".cockpit" and winner.origin is not None
-    assert winner.origin.shadows == tuple(str(one) for one in files[1:])
+    assert winner.origin.shadows == tuple(str(item) for item in files[1:])
     assert skills["of-opencode"].dialect == "opencode" and skills["of-claude"].dialect == "claude"
-    assert {one.origin.layer for one in skills.values() if one.origin} == {"project", "user"}
+    assert {item.origin.layer for item in skills.values() if item.origin} == {"project", "user"}
 
 
 def test_the_nearest_folder_wins_up_to_the_top_of_the_repository(house: Path) -> None:
@@ -174,16 +174,16 @@ def test_the_nearest_folder_wins_up_to_the_top_of_the_repository(house: Path) ->
     write(near / ".agents" / "skills" / "a" / "SKILL.md", description="near")
     write(house / ".claude" / "skills" / "c" / "SKILL.md", description="above the repository")
     skills = found(house, "project/packages/web")
-    assert {name: one.description for name, one in skills.items()} == {"a": "near", "b": "top"}
+    assert {name: item.description for name, item in skills.items()} == {"a": "near", "b": "top"}
 
 
-def test_an_untrusted_folder_brings_no_skill(house: Path) -> None:
+def test_untrusted_folder_provides_no_skill(house: Path) -> None:
     write(house / "project" / ".claude" / "skills" / "a" / "SKILL.md", description="D")
     write(house / "home" / ".claude" / "skills" / "u" / "SKILL.md", description="D")
     assert set(found(house, trusted=False)) == {"u"}
 
 
-def test_drafts_and_papers_are_no_skills(house: Path) -> None:
+def test_drafts_and_readmes_are_not_skills(house: Path) -> None:
     folder = house / "project" / ".cockpit" / "skills"
     for name in ("README.md", "Changelog.md", "LICENSE.md", "CONTRIBUTING.md", "notes.txt", ".hidden.md"):
         write(folder / name, description="D")
@@ -202,9 +202,9 @@ def test_a_folder_goes_before_a_flat_file_and_a_link_is_one_file(house: Path) ->
     flat = write(folder / "a.md", description="flat")
     (house / "project" / ".claude").mkdir()
     (house / "project" / ".claude" / "skills").symlink_to(folder, target_is_directory=True)
-    [one] = every(house)
-    assert isinstance(one, Skill) and one.origin is not None and one.description == "folder"
-    assert [os.path.realpath(path) for path in (one.path, *one.origin.shadows)] == [str(whole), str(flat)]
+    [item] = every(house)
+    assert isinstance(item, Skill) and item.origin is not None and item.description == "folder"
+    assert [os.path.realpath(path) for path in (item.path, *item.origin.shadows)] == [str(whole), str(flat)]
 
 
 def test_a_link_out_of_the_project_is_refused(house: Path) -> None:
@@ -212,24 +212,24 @@ def test_a_link_out_of_the_project_is_refused(house: Path) -> None:
     folder = house / "project" / ".cockpit" / "skills" / "a"
     folder.mkdir(parents=True)
     (folder / "SKILL.md").symlink_to(outside)
-    [one] = every(house)
-    assert isinstance(one, Unloaded) and "outside the project" in one.origin.refused[0].reason
+    [item] = every(house)
+    assert isinstance(item, Unloaded) and "outside the project" in item.origin.refused[0].reason
     (house / "home" / ".claude").mkdir()
     (house / "home" / ".claude" / "skills").symlink_to(house / "elsewhere", target_is_directory=True)
     write(house / "elsewhere" / "b" / "SKILL.md", description="D")
     assert "b" in found(house)
 
 
-def test_a_pipe_in_place_of_a_skill_waits_for_nobody(house: Path) -> None:
+def test_pipe_in_place_of_a_skill_does_not_block(house: Path) -> None:
     folder = house / "project" / ".cockpit" / "skills"
     write(folder / "good" / "SKILL.md", description="D")
     (folder / "bad").mkdir()
     os.mkfifo(folder / "bad" / "SKILL.md")
     skills = every(house)
-    assert [type(one) for one in skills] == [Unloaded, Skill]
+    assert [type(item) for item in skills] == [Unloaded, Skill]
 
 
-def test_no_body_is_read_before_it_is_used(house: Path) -> None:
+def test_body_is_read_only_when_used(house: Path) -> None:
     folder = house / "project" / ".cockpit" / "skills"
     write(folder / "small" / "SKILL.md", description="D")
     path = write(folder / "huge" / "SKILL.md", description="D")
@@ -251,5 +251,5 @@ def test_a_hundred_skills_are_read_once(house: Path) -> None:
     memory = Path(os.environ["COCKPIT_HOME"]) / "cache" / "heads.json"
     memory.write_text(memory.read_text().replace('"description": "D"', '"description": "kept"'))
     write(folder / "s7" / "SKILL.md", description="new")
-    said = {one.description for one in found(house).values()}
+    said = {item.description for item in found(house).values()}
     assert said == {"kept", "new"}

@@ -32,7 +32,7 @@ def claude(text: str, arguments: str = "", *names: str) -> str:
         ("Nothing", "   ", "Nothing"),
     ],
 )
-def test_claude_counts_from_nought(text: str, arguments: str, becomes: str) -> None:
+def test_claude_counts_arguments_from_zero(text: str, arguments: str, becomes: str) -> None:
     assert claude(text, arguments) == becomes
 
 
@@ -70,7 +70,7 @@ def test_gemini_has_braces_only() -> None:
     assert expand_template("!{unclosed {", TemplateValues(dialect="gemini")).text == "!{unclosed {"
 
 
-def test_variables_are_those_that_are_known() -> None:
+def test_only_known_variables_are_filled_in() -> None:
     values = TemplateValues(variables={"CLAUDE_SKILL_DIR": "/s k", "CLAUDE_SESSION_ID": "7"})
     text = "Run ${CLAUDE_SKILL_DIR}/x in ${HOME} for ${CLAUDE_SESSION_ID}; \\${CLAUDE_SESSION_ID}"
     assert expand_template(text, values).text == "Run /s k/x in ${HOME} for 7; ${CLAUDE_SESSION_ID}"
@@ -98,7 +98,7 @@ def test_files_are_named_and_stand_behind_the_text() -> None:
 
 @pytest.mark.parametrize("argument", ["!`rm -rf x`", "$1", "@secret", "$ARGUMENTS", "${CLAUDE_SESSION_ID}"])
 @pytest.mark.parametrize("text", ["Do $ARGUMENTS", "Do $0", "Do {{args}}", "Do it", "Do $it"])
-def test_what_is_put_in_is_not_read_again(text: str, argument: str) -> None:
+def test_inserted_values_are_not_expanded_again(text: str, argument: str) -> None:
     quoted = f'"{argument}"' if text in ("Do $0", "Do $it") else argument
     expanded = expand_template(text, TemplateValues(quoted, ("it",), {"CLAUDE_SESSION_ID": "7"}))
     assert argument in expanded.text
@@ -127,7 +127,7 @@ def test_outputs_and_files_are_not_read_again() -> None:
 @pytest.mark.parametrize(
     "value", ["a b", "x; echo no", "it's", 'say "hi"', "$(echo no)", "`echo no`", "$HOME", "a\\b", "*", "&&"]
 )
-def test_a_value_in_a_command_stays_the_words_it_is(template: str, value: str) -> None:
+def test_value_in_a_command_keeps_its_words(template: str, value: str) -> None:
     if value == "it's" and "\\'" in template:
         value = "its"
     [command] = expand_template(f"```!\n{template}\n```", TemplateValues(_quoted(value))).commands

@@ -56,7 +56,7 @@ def test_arguments_there_and_back(name: str, before: dict[str, Json], told: dict
     assert to_own_arguments(tool, told, before, "/r") == before
 
 
-def test_what_changed_and_what_is_new_is_in_our_words() -> None:
+def test_updated_arguments_are_converted_back() -> None:
     before: dict[str, Json] = {"command": "ls"}
     new: dict[str, Json] = {"command": "pwd", "description": "where", "timeout": 2000}
     assert to_own_arguments(TOOLS["shell"], new, before, "/r") == {"command": "pwd", "seconds": 2}

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from cockpit.plugin.safety import CommandPart, Verdict
 from cockpit.protocol.messages import ToolCall, ToolResult
 from cockpit.safety import audit_log
-from cockpit.safety import audit_log as audits
+from cockpit.safety.audit_chain import ChainReader
 from cockpit.safety.audit_log import AuditFailed, AuditLog
 from cockpit.safety.audit_report import read_records, summarize, verify_audit
 
@@ -47,10 +47,13 @@ def test_every_changed_byte_is_found_and_its_line_named(tmp_path: Path) -> None:
     raw = file.read_bytes()
     for at in range(len(raw)):
         for bit in (1, 0x20):
-            file.write_bytes(raw[:at] + bytes([raw[at] ^ bit]) + raw[at + 1 :])
+            reader = ChainReader()
+            reader.file("audit.jsonl", raw[:at] + bytes([raw[at] ^ bit]) + raw[at + 1 :])
             line = raw[:at].count(b"\n") + 1
             # Without its end a line runs into the next: both are named by the first.
-            assert fault(tmp_path) == ("audit.jsonl", line), (at, bit)
+            assert reader.fault is not None and reader.fault.line == line, (at, bit)
+    file.write_bytes(raw[:100] + bytes([raw[100] ^ 1]) + raw[101:])
+    assert fault(tmp_path) == ("audit.jsonl", 1)
     file.write_bytes(raw)
     assert verify_audit(tmp_path, {}).is_whole
 
@@ -87,7 +90,7 @@ def test_any_other_bytes_in_place_of_some_are_found(
     assert file.read_bytes() == raw or not verify_audit(folder, {}).is_whole
 
 
-def test_a_cut_tail_shows_by_the_head_that_is_kept_elsewhere(tmp_path: Path) -> None:
+def test_cut_tail_is_detected_by_the_stored_head(tmp_path: Path) -> None:
     file = filled(tmp_path)
     lines = file.read_bytes().splitlines(keepends=True)
     for kept in range(len(lines)):
@@ -96,7 +99,7 @@ def test_a_cut_tail_shows_by_the_head_that_is_kept_elsewhere(tmp_path: Path) -> 
         assert found.fault is None and found.missing == ("the head of session s1",)
 
 
-def test_a_file_that_was_replaced_by_another_whole_one_shows(tmp_path: Path) -> None:
+def test_replaced_log_is_detected(tmp_path: Path) -> None:
     file = filled(tmp_path / "real")
     other = filled(tmp_path / "forged", 4)
     head = json.loads(file.read_bytes().splitlines()[-1])["hash"]
@@ -110,10 +113,10 @@ def test_a_file_that_was_replaced_by_another_whole_one_shows(tmp_path: Path) -> 
     assert found.missing == ("the transcript of s1",)
 
 
-def test_the_chain_goes_on_over_files_and_a_lost_file_shows(
+def test_chain_continues_over_files_and_a_lost_file_is_detected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(audits, "ROTATE_BYTES", 1500)
+    monkeypatch.setattr(audit_log, "ROTATE_BYTES", 1500)
     filled(tmp_path, 20)
     filled(tmp_path, 6, "s2")
     files = audit_log.list_files(tmp_path)
@@ -128,7 +131,7 @@ def test_the_chain_goes_on_over_files_and_a_lost_file_shows(
     assert fault(tmp_path) == (files[1].name, 1)
 
 
-def test_lines_of_before_the_chain_are_told_and_no_error(tmp_path: Path) -> None:
+def test_lines_from_before_the_chain_are_counted_and_no_fault(tmp_path: Path) -> None:
     file = audit_log.current_file(tmp_path)
     file.write_bytes(b'{"what":"decided","tool":"shell"}\n{"what":"finished"}\n')
     filled(tmp_path)
@@ -141,7 +144,7 @@ def test_lines_of_before_the_chain_are_told_and_no_error(tmp_path: Path) -> None
     assert fault(tmp_path) == ("audit.jsonl", 2)
 
 
-def test_a_line_torn_by_a_crash_is_cut_and_that_is_in_the_chain(tmp_path: Path) -> None:
+def test_line_torn_by_a_crash_is_cut_off_and_the_repair_is_recorded(tmp_path: Path) -> None:
     file = filled(tmp_path, 4)
     torn = b'{"time":1.5,"session":"s1","what":"deci'
     with file.open("ab") as out:
@@ -161,7 +164,7 @@ def test_many_processes_write_one_chain(tmp_path: Path) -> None:
     )
     argv = [sys.executable, "-c", program, str(tmp_path)]
     running = [subprocess.Popen([*argv, f"p{number}"]) for number in range(4)]
-    assert [one.wait(60) for one in running] == [0, 0, 0, 0]
+    assert [item.wait(60) for item in running] == [0, 0, 0, 0]
     found = verify_audit(tmp_path, {})
     assert found.is_whole and found.lines == 240
     # After one of them died in the middle the lock is free.
@@ -185,13 +188,13 @@ def test_only_its_owner_may_read_it_and_no_link_is_followed(tmp_path: Path) -> N
         assert not elsewhere.exists()
 
 
-def test_what_cannot_be_written_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
+def test_unwritable_log_is_an_error_with_advice(tmp_path: Path) -> None:
     (tmp_path / "audit.jsonl").mkdir()
     with pytest.raises(AuditFailed, match="nothing may run"):
         filled(tmp_path)
 
 
-def test_a_decision_holds_the_form_that_ran_and_who_said_yes_without_secrets(tmp_path: Path) -> None:
+def test_decision_records_the_form_and_the_approver_without_secrets(tmp_path: Path) -> None:
     audit = AuditLog("s", tmp_path, lambda text: text.replace("hunter2", "[redacted]"))
     parts = (CommandPart("curl -u me:hunter2 x", ("curl",), "ask", rules=("net",)),)
     audit.decided(
@@ -217,7 +220,7 @@ def test_a_decision_holds_the_form_that_ran_and_who_said_yes_without_secrets(tmp
     assert row["hunks"] == {"accepted": 2, "refused": 1} and row["parts"][0]["rules"] == ["net"]
 
 
-def test_the_summary_tells_what_ran_unasked_and_by_which_rule(tmp_path: Path) -> None:
+def test_summary_counts_what_ran_without_asking_by_rule(tmp_path: Path) -> None:
     audit = AuditLog("s", tmp_path)
     allowed = Verdict("allow", rules=("read.inside",))
     audit.decided("main", ToolCall("1", "read", {}), allowed, "allow", approver="rule")

@@ -11,11 +11,11 @@ from cockpit.safety.engine import judge_line
 from cockpit.safety.policy import load_rules
 from cockpit.safety.values import ExecutionContext, JudgedLine
 
-GROUND = ExecutionContext(root="/proj/ws", home="/home/dev")
+CONTEXT = ExecutionContext(root="/proj/ws", home="/home/dev")
 
 
-def judged(text: str, ground: ExecutionContext = GROUND) -> JudgedLine:
-    return judge_line(text, "bash", ground, load_rules())
+def judged(text: str, context: ExecutionContext = CONTEXT) -> JudgedLine:
+    return judge_line(text, "bash", context, load_rules())
 
 
 def repository(root: Path) -> Path:
@@ -41,7 +41,7 @@ def test_a_reader_runs_hardened_by_position_and_environment() -> None:
     assert given["GIT_OPTIONAL_LOCKS"] == "0"
 
 
-def test_a_line_that_asks_is_left_as_it_came() -> None:
+def test_line_that_asks_is_not_hardened() -> None:
     line = judged("git status && git commit -m x")
     assert line.verdict.level == "ask"
     assert line.script == "git status && git commit -m x"
@@ -62,15 +62,15 @@ def test_a_hardened_reader_runs_nothing_that_the_repository_names(tmp_path: Path
     trap.chmod(0o755)
     for key in ("core.fsmonitor", "diff.external", "core.pager", "core.sshCommand"):
         subprocess.run(["git", "-C", str(root), "config", key, str(trap)], check=True)
-    ground = ExecutionContext(root=str(root.resolve()), home=str(tmp_path))
-    line = judged("git status; git diff; git log -p", ground)
+    context = ExecutionContext(root=str(root.resolve()), home=str(tmp_path))
+    line = judged("git status; git diff; git log -p", context)
     assert line.verdict.level == "allow"
     environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)} | dict(line.environment)
     subprocess.run(["bash", "-c", line.script], cwd=root, env=environment, capture_output=True, check=False)
     assert not mark.exists()
 
 
-def test_a_repository_with_drivers_of_its_own_asks(tmp_path: Path) -> None:
+def test_repository_that_configures_drivers_asks(tmp_path: Path) -> None:
     for at, (name, text) in enumerate(
         (
             (".gitattributes", "*.txt diff=mine\n"),
@@ -107,14 +107,14 @@ def test_ordinary_repositories_are_plain(tmp_path: Path) -> None:
     assert is_repository_plain(str(tmp_path / "nothing"))
 
 
-def test_a_repository_inside_the_workspace_is_looked_at_by_itself(tmp_path: Path) -> None:
+def test_nested_repository_is_checked_separately(tmp_path: Path) -> None:
     root = repository(tmp_path / "ws")
     inner = repository(root / "vendor")
-    ground = ExecutionContext(root=str(root.resolve()), home=str(tmp_path))
-    assert judged("cd vendor && git diff", ground).verdict.level == "allow"
+    context = ExecutionContext(root=str(root.resolve()), home=str(tmp_path))
+    assert judged("cd vendor && git diff", context).verdict.level == "allow"
     subprocess.run(["git", "-C", str(inner), "config", "filter.x.clean", "./x"], check=True)
-    assert judged("cd vendor && git diff", ground).verdict.level == "ask"
-    assert judged("git -C vendor diff", ground).verdict.level == "ask"
+    assert judged("cd vendor && git diff", context).verdict.level == "ask"
+    assert judged("git -C vendor diff", context).verdict.level == "ask"
 
 
 TREE = "/proj/ws"
@@ -138,13 +138,13 @@ BELOW = ExecutionContext(root=f"{TREE}/.cockpit/worktrees/x-1/src", home="/home/
         f"sh -c 'git -C {TREE} branch -f main HEAD'",
     ],
 )
-def test_from_a_worktree_git_changes_nothing_of_the_tree_it_was_made_from(line: str) -> None:
+def test_git_in_a_worktree_cannot_change_its_origin_tree(line: str) -> None:
     assert judged(line, WORKTREE).verdict.level == "deny"
-    assert judged(line, GROUND).verdict.level != "allow"
+    assert judged(line, CONTEXT).verdict.level != "allow"
 
 
 @pytest.mark.parametrize(
-    ("line", "ground"),
+    ("line", "context"),
     [
         ("git commit -m x", WORKTREE),
         ("git -C src add .", WORKTREE),
@@ -152,8 +152,8 @@ def test_from_a_worktree_git_changes_nothing_of_the_tree_it_was_made_from(line: 
         (f"git -C {TREE}/.cockpit/worktrees/x-1 stash", BELOW),
         (f"git -C {TREE} log --oneline", WORKTREE),
         (f"cd {TREE} && git diff HEAD", WORKTREE),
-        (f"git -C {TREE} commit -m x", GROUND),
+        (f"git -C {TREE} commit -m x", CONTEXT),
     ],
 )
-def test_in_the_worktree_git_is_asked_about_as_anywhere(line: str, ground: ExecutionContext) -> None:
-    assert judged(line, ground).verdict.level != "deny"
+def test_git_inside_the_worktree_is_not_denied(line: str, context: ExecutionContext) -> None:
+    assert judged(line, context).verdict.level != "deny"

@@ -19,7 +19,7 @@ from cockpit.safety.values import ExecutionContext
 pytestmark = pytest.mark.slow
 
 HERE = Path(__file__).parent
-GROUND = ExecutionContext(root="/proj/ws", home="/home/dev")
+CONTEXT = ExecutionContext(root="/proj/ws", home="/home/dev")
 RANK = {"allow": 0, "ask": 1, "deny": 2}
 LINES = [
     line
@@ -29,19 +29,19 @@ LINES = [
 ]
 # Lines whose text can stand inside others: balanced, in one piece.
 WHOLE = [
-    line for line in LINES if judge_line(line, "bash", GROUND, load_rules()).verdict.rules[:1] != ("syntax",)
+    line for line in LINES if judge_line(line, "bash", CONTEXT, load_rules()).verdict.rules[:1] != ("syntax",)
 ]
 PLAIN = [line for line in WHOLE if all(sign.isalnum() or sign in " /.-_~" for sign in line)]
 FUZZ = 1_000_000 if os.environ.get("COCKPIT_FUZZ") else 20_000
 
 
 def rank(text: str) -> int:
-    return RANK[judge_bash(text, GROUND, load_rules()).verdict.level]
+    return RANK[judge_bash(text, CONTEXT, load_rules()).verdict.level]
 
 
 def quoted(text: str) -> str:
     first, *rest = text.split(" ")
-    return " ".join([f"'{first}'", *(one if one.startswith("~") else f'"{one}"' for one in rest)])
+    return " ".join([f"'{first}'", *(item if item.startswith("~") else f'"{item}"' for item in rest)])
 
 
 def escaped(text: str) -> str:
@@ -100,7 +100,7 @@ def test_nesting_a_line_never_lowers_its_verdict(around: str) -> None:
     line=st.sampled_from(WHOLE),
     shell=st.sampled_from(["bash -c", "sh -c", "eval", "bash -lc", "su -c", "env bash -c"]),
 )
-def test_a_line_as_the_string_of_a_shell_is_never_judged_lower(line: str, shell: str) -> None:
+def test_line_in_a_shell_string_is_never_judged_lower(line: str, shell: str) -> None:
     assert rank(f"{shell} {shlex.quote(line)}") >= rank(line)
 
 
@@ -154,7 +154,7 @@ def test_fuzzed_lines_neither_raise_nor_hang() -> None:
     for _ in range(FUZZ):
         text = fuzzed(source)
         started = time.process_time()
-        judge_bash(text, GROUND, rules)
+        judge_bash(text, CONTEXT, rules)
         assert time.process_time() - started < 2.0, text
 
 
@@ -163,7 +163,7 @@ def test_a_fault_of_the_reader_is_an_ask_for_a_user() -> None:
         def get(self, *arguments: object) -> tuple[CommandRule, ...]:
             raise RuntimeError("broken")
 
-    verdict = judge_line("cat /x/y", "bash", GROUND, RuleSet(by_program=Broken())).verdict
+    verdict = judge_line("cat /x/y", "bash", CONTEXT, RuleSet(by_program=Broken())).verdict
     assert (verdict.level, verdict.user_only, verdict.rules) == ("ask", True, ("unread",))
 
 
@@ -178,7 +178,7 @@ def test_long_and_deep_lines_are_read_to_the_end_or_asked_about() -> None:
         "true | " * 3000 + "rm -rf /",
     ):
         started = time.process_time()
-        assert judge_line(text, "bash", GROUND, load_rules()).verdict.level == "deny", text[:40]
+        assert judge_line(text, "bash", CONTEXT, load_rules()).verdict.level == "deny", text[:40]
         assert time.process_time() - started < 5.0, text[:40]
     for text in (
         "(" * 60_000,
@@ -188,10 +188,10 @@ def test_long_and_deep_lines_are_read_to_the_end_or_asked_about() -> None:
         "{" * 60_000,
         "cat " + "/*" * 5000,
     ):
-        assert judge_line(text, "bash", GROUND, load_rules()).verdict.level == "ask"
+        assert judge_line(text, "bash", CONTEXT, load_rules()).verdict.level == "ask"
 
 
 def test_a_line_of_more_commands_than_are_read_is_never_allowed() -> None:
     for joint in ("; ", "\n", " && ", " | "):
         for text in (joint.join(["ls"] * 301), "echo $(" + joint.join(["ls"] * 301) + ")"):
-            assert judge_line(text, "bash", GROUND, load_rules()).verdict.level != "allow", joint
+            assert judge_line(text, "bash", CONTEXT, load_rules()).verdict.level != "allow", joint

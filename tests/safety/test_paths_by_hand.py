@@ -39,7 +39,7 @@ def folders(tmp_path: Path) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("system", ["posix", "windows"])
-def test_each_path_means_what_was_written_down_for_it(
+def test_every_path_of_the_table_gets_its_verdict(
     folders: tuple[str, str], tmp_path: Path, system: str
 ) -> None:
     rows = [row for row in ROWS if row[0] == system]
@@ -50,5 +50,5 @@ def test_each_path_means_what_was_written_down_for_it(
     ended = cockpit(*arguments, cwd=tmp_path, stdin=lines)
     assert (ended.code, ended.err) == (0, "")
     said = [json.loads(line) for line in ended.out.splitlines()]
-    found = [(system, LETTERS[one["read"]], LETTERS[one["write"]], one["id"]) for one in said]
+    found = [(system, LETTERS[item["read"]], LETTERS[item["write"]], item["id"]) for item in said]
     assert found == rows

@@ -20,45 +20,41 @@ from cockpit.safety.powershell.line_verdict import judge_powershell
 from cockpit.safety.values import ExecutionContext
 
 CORPUS = Path(__file__).parents[3] / "shared" / "corpora" / "powershell.jsonl"
-GROUND = ExecutionContext("/proj/ws", "/home/dev")
+CONTEXT = ExecutionContext("/proj/ws", "/home/dev")
 RANK = {"allow": 0, "ask": 1, "deny": 2}
+SEEDS = lines(REFUSED + ASKED + UNASKED)
 WORDS = {"safe-readonly": 0, "needs-confirm": 1, "must-block": 2}
 
 
 def level(command: str) -> Level:
-    return judge_line(command, "powershell", GROUND, load_rules()).verdict.level
+    return judge_line(command, "powershell", CONTEXT, load_rules()).verdict.level
 
 
-@pytest.mark.parametrize("command", lines(REFUSED))
-def test_irreversible_commands_are_denied(command: str) -> None:
-    assert level(command) == "deny"
-
-
-@pytest.mark.parametrize("command", lines(ASKED))
-def test_what_has_effects_is_asked_about_and_not_refused(command: str) -> None:
-    assert level(command) == "ask"
-
-
-@pytest.mark.parametrize("command", lines(UNASKED))
-def test_plain_readers_run_unasked(command: str) -> None:
-    assert level(command) == "allow"
+@pytest.mark.parametrize(("text", "expected"), [(REFUSED, "deny"), (ASKED, "ask"), (UNASKED, "allow")])
+def test_every_line_of_the_table_gets_its_verdict(text: str, expected: Level) -> None:
+    wrong = [f"{got}: {command!r}" for command in lines(text) if (got := level(command)) != expected]
+    assert not wrong, f"{len(wrong)} lines are not judged {expected}:\n" + "\n".join(wrong)
 
 
 def test_shared_corpus_stays_in_its_bands() -> None:
     cases = [json.loads(line) for line in CORPUS.read_text().splitlines()] if CORPUS.exists() else []
-    for case in cases:
-        rank = RANK[level(case["command"])]
-        assert WORDS[case["floor"]] <= rank <= WORDS[case["ceiling"]], case["id"]
+    wrong = [
+        f"{got} is outside of {case['floor']}..{case['ceiling']}: {case['command']!r}"
+        for case in cases
+        if not WORDS[case["floor"]] <= RANK[got := level(case["command"])] <= WORDS[case["ceiling"]]
+    ]
+    assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("alias", sorted(alias for alias, name in ALIASES.items() if name == "remove-item"))
-def test_every_alias_of_a_command_is_the_command(alias: str) -> None:
-    assert level(f"{alias} C:\\ -Recurse") == "deny"
+def test_every_alias_of_a_command_is_the_command() -> None:
+    aliases = [alias for alias, name in ALIASES.items() if name == "remove-item"]
+    assert len(aliases) > 4
+    assert [alias for alias in aliases if level(f"{alias} C:\\ -Recurse") != "deny"] == []
 
 
 def _cased(command: str, number: random.Random) -> str:
-    end = found.end() if (found := NAMED.match(command)) else len(command)
-    return "".join(number.choice((one.upper(), one.lower())) for one in command[:end]) + command[end:]
+    end = match.end() if (match := NAMED.match(command)) else len(command)
+    return "".join(number.choice((sign.upper(), sign.lower())) for sign in command[:end]) + command[end:]
 
 
 TRANSFORMS: dict[str, Callable[[str, random.Random], str]] = {
@@ -91,7 +87,7 @@ NAMED = re.compile(r"^(git|mkfs|dd|rm|bash|scp|nc|sh)\b", re.IGNORECASE)
 
 @pytest.mark.parametrize("name", sorted(TRANSFORMS))
 @settings(max_examples=60, deadline=None, derandomize=True, database=None)
-@given(command=st.sampled_from(lines(REFUSED + ASKED + UNASKED)), seed=st.integers(0, 9))
+@given(command=st.sampled_from(SEEDS), seed=st.integers(0, 9))
 def test_no_transformation_lowers_a_verdict(name: str, command: str, seed: int) -> None:
     if name == "case" and CASED.search(command):
         return
@@ -100,11 +96,10 @@ def test_no_transformation_lowers_a_verdict(name: str, command: str, seed: int) 
 
 
 def test_a_backtick_or_quotes_in_a_name_change_nothing() -> None:
-    for said in ("Re`move-Item", "'Remove-Item'", '"Remove-Item"', "Remove-'Item'", 'R"emove"-Item'):
-        assert level(f"& {said} C:\\ -Recurse") == "deny", said
+    for name in ("Re`move-Item", "'Remove-Item'", '"Remove-Item"', "Remove-'Item'", 'R"emove"-Item'):
+        assert level(f"& {name} C:\\ -Recurse") == "deny", name
 
 
-SEEDS = (*lines(REFUSED), *lines(ASKED), *lines(UNASKED))
 SIGNS = "`'\"$(){}[]@|&;,<>#%-/\\.:=+*? \n\t\0\u201c\u2019\u2013abcRmX19~" + chr(0x202E) + chr(0xDC80)
 
 
@@ -118,12 +113,13 @@ def _noise(number: random.Random) -> str:
     return "".join(text)
 
 
-def test_noise_neither_raises_nor_makes_a_reader_of_what_is_none() -> None:
+@pytest.mark.slow
+def test_noise_never_raises() -> None:
     number = random.Random(7)
     rules = load_rules()
     for _ in range(4_000):
         text = _noise(number)
-        verdict = judge_powershell(text, GROUND, rules).verdict
+        verdict = judge_powershell(text, CONTEXT, rules).verdict
         assert verdict.level in RANK and 0 <= verdict.risk <= 100
         assert "\0" not in text or verdict.level == "deny"
 
@@ -135,7 +131,7 @@ def test_noise_neither_raises_nor_makes_a_reader_of_what_is_none() -> None:
     ids=lambda text: f"{text[:3]!r} {len(text)}",
 )  # fmt: skip
 def test_deep_and_long_lines_end_and_are_never_readers(text: str) -> None:
-    assert judge_powershell(text, GROUND, load_rules()).verdict.level != "allow"
+    assert judge_powershell(text, CONTEXT, load_rules()).verdict.level != "allow"
 
 
 @pytest.mark.parametrize(
@@ -153,8 +149,8 @@ def test_deep_and_long_lines_end_and_are_never_readers(text: str) -> None:
     ],
     ids=lambda text: f"{text[:8]!r} {len(text)}",
 )
-def test_what_is_refused_is_refused_behind_any_number_of_words(text: str) -> None:
-    assert judge_powershell(text, GROUND, load_rules()).verdict.level == "deny"
+def test_denied_command_is_denied_after_any_number_of_words(text: str) -> None:
+    assert judge_powershell(text, CONTEXT, load_rules()).verdict.level == "deny"
 
 
 @pytest.mark.parametrize(
@@ -177,14 +173,14 @@ def test_reader_outside_the_plain_form_never_runs_unasked(text: str) -> None:
 
 
 def test_a_git_reader_is_judged_and_run_in_its_hardened_form() -> None:
-    line = judge_line("git diff HEAD", "powershell", GROUND, load_rules())
+    line = judge_line("git diff HEAD", "powershell", CONTEXT, load_rules())
     assert line.verdict.level == "allow"
     assert line.script.startswith("git diff --no-ext-diff --no-textconv") and line.script.endswith("HEAD")
     assert dict(line.environment)
 
 
 def test_each_command_is_a_part_with_its_own_verdict() -> None:
-    verdict = judge_line("Get-Date; Remove-Item a | iex", "powershell", GROUND, load_rules()).verdict
+    verdict = judge_line("Get-Date; Remove-Item a | iex", "powershell", CONTEXT, load_rules()).verdict
     assert [(part.argv[0], part.level) for part in verdict.parts] == [
         ("Get-Date", "allow"),
         ("Remove-Item", "ask"),
@@ -195,7 +191,7 @@ def test_each_command_is_a_part_with_its_own_verdict() -> None:
 
 def test_a_decoded_command_is_shown_in_the_reason() -> None:
     encoded = base64.b64encode("rm C:\\ -r".encode("utf-16-le")).decode()
-    verdict = judge_line(f"powershell -enc {encoded}", "powershell", GROUND, load_rules()).verdict
+    verdict = judge_line(f"powershell -enc {encoded}", "powershell", CONTEXT, load_rules()).verdict
     assert verdict.level == "deny" and any("rm C:" in part.reason for part in verdict.parts)
 
 
@@ -219,13 +215,13 @@ def test_a_decoded_command_is_shown_in_the_reason() -> None:
         ("Start-Process 'a b'", ""),
     ],
 )
-def test_a_rule_of_words_is_offered_where_bash_would_offer_one(command: str, shape: str) -> None:
-    ground = ExecutionContext("C:\\proj\\ws", "C:\\Users\\dev", platform="windows")
-    verdict = judge_line(command, "powershell", ground, load_rules()).verdict
+def test_offered_rules_match_those_of_bash(command: str, shape: str) -> None:
+    context = ExecutionContext("C:\\proj\\ws", "C:\\Users\\dev", platform="windows")
+    verdict = judge_line(command, "powershell", context, load_rules()).verdict
     assert verdict.level == "ask" and verdict.may_remember == bool(shape)
     assert not shape or verdict.parts[-1].shape == shape
 
 
 def test_a_part_names_what_it_reads_and_writes() -> None:
-    (part,) = judge_line("Copy-Item a.txt src/b.txt", "powershell", GROUND, load_rules()).verdict.parts
+    (part,) = judge_line("Copy-Item a.txt src/b.txt", "powershell", CONTEXT, load_rules()).verdict.parts
     assert part.reads == ("/proj/ws/a.txt",) and part.writes == ("/proj/ws/src/b.txt",)

@@ -70,7 +70,7 @@ def test_a_known_value_is_redacted_in_every_form(redactor: Redactor) -> None:
         assert clean.startswith("before ") and clean.endswith(" after")
 
 
-def test_short_words_and_places_garble_nothing(redactor: Redactor) -> None:
+def test_short_values_and_paths_are_not_redacted(redactor: Redactor) -> None:
     text = "postgres is disabled in /usr/bin:/bin:/sbin"
     assert redactor.text(text) == text
     assert (
@@ -89,7 +89,7 @@ def test_what_looks_like_a_secret_is_redacted(kind: str) -> None:
     assert secret not in clean
 
 
-def test_ordinary_text_is_left_as_it_is() -> None:
+def test_ordinary_text_is_unchanged() -> None:
     """This repository and its history: nothing in it is a secret, so nothing may be changed but what tests
     made to look like one."""
     listed = subprocess.run(("git", "ls-files", "-z"), cwd=ROOT, capture_output=True, check=True).stdout
@@ -101,7 +101,7 @@ def test_ordinary_text_is_left_as_it_is() -> None:
             found += [
                 (name, kind, text[start:end]) for start, end, kind in secret_patterns.find_secrets(text)
             ]
-    strange = [one for one in found if not one[0].startswith("tests/")]
+    strange = [item for item in found if not item[0].startswith("tests/")]
     assert strange == []
     assert len(found) < 40, found
 
@@ -121,7 +121,7 @@ commit 4f7a9c0d1e2b3c4d5e6f7a8b9c0d1e2b3c4d5e6f
 """
 
 
-def test_code_that_talks_of_secrets_is_left_as_it_is() -> None:
+def test_code_about_secrets_is_unchanged() -> None:
     assert Redactor({}).text(CODE) == CODE
 
 
@@ -146,14 +146,14 @@ def test_no_cut_of_a_stream_lets_a_secret_through(data: st.DataObject) -> None:
     assert out.startswith("so it says ") and out.endswith("with more words to come.")
 
 
-def test_a_stream_without_secrets_comes_out_as_it_went_in() -> None:
+def test_stream_without_secrets_is_unchanged() -> None:
     streams = RedactedStreams(Redactor({KEY: VALUE}))
     text = CODE * 3
     out = "".join(streams.feed(("m",), text[at : at + 3]) for at in range(0, len(text), 3))
     assert out + streams.end(("m",)) == text
 
 
-def test_a_result_loses_shapes_but_what_is_read_of_a_file_only_known_values(redactor: Redactor) -> None:
+def test_file_reads_lose_known_values_only(redactor: Redactor) -> None:
     look = LOOKS["github token"]
     blocks = (
         Code(f"{VALUE} {look}"),
@@ -170,7 +170,7 @@ def test_a_result_loses_shapes_but_what_is_read_of_a_file_only_known_values(reda
     assert look not in repr(redactor.event(Warned(f"it failed: {look}")))
 
 
-def test_raw_reads_are_raw_where_the_user_says_so() -> None:
+def test_raw_setting_leaves_file_reads_unchanged() -> None:
     redactor = Redactor({KEY: VALUE}, "raw")
     done = redactor.done(Done(VALUE), "read", "c1")
     assert done.text == VALUE
@@ -182,7 +182,7 @@ def changed(before: str, after: str) -> ChangeSet:
     return ChangeSet((FileChange("a.py", before.encode(), after.encode(), "", (), 0o644),))
 
 
-def test_a_marker_of_ours_is_never_written_into_a_file(redactor: Redactor) -> None:
+def test_redaction_marker_is_never_written_into_a_file(redactor: Redactor) -> None:
     assert redactor.find_new_marker(changed("key = 1\n", f"key = '[redacted {KEY}]'\n")) == "a.py"
     assert redactor.find_new_marker(changed("key = 1\n", "see [redacted github token]\n")) == "a.py"
     there = f"docs say [redacted {KEY}]\n"
@@ -190,14 +190,14 @@ def test_a_marker_of_ours_is_never_written_into_a_file(redactor: Redactor) -> No
     assert redactor.find_new_marker(changed("x\n", "docs say [redacted NAME]\n")) == ""
 
 
-def test_keys_that_were_typed_or_saved_are_known_from_then_on(redactor: Redactor) -> None:
+def test_saved_keys_are_redacted_from_then_on(redactor: Redactor) -> None:
     key = "kk-7Zq1Vb8Nm2Lp4Rt6"
     assert redactor.text(key) == key
     api_keys.save_key("shopmodel", key)
     assert redactor.text(f"401: bad key {key}") == "401: bad key [redacted shopmodel key]"
 
 
-def test_the_env_files_of_a_trusted_folder_are_known_and_of_no_other(root: Path) -> None:
+def test_env_files_count_only_in_trusted_folders(root: Path) -> None:
     (root / ".env.local").write_text("STRIPE_SECRET=abc123def456ghi\nNAME=plain-name-of-shop\n")
     assert secrets_of(str(root), False, {}) == {}
     redactor = Redactor(secrets_of(str(root), True, {}))

@@ -14,7 +14,7 @@ from cockpit.safety.rules.rule import RuleSet
 from cockpit.safety.rules.yaml_reader import parse_rules
 from cockpit.safety.values import ExecutionContext
 
-GROUND = ExecutionContext(root="/proj/ws", home="/home/dev")
+CONTEXT = ExecutionContext(root="/proj/ws", home="/home/dev")
 MINE = """rules:
   - id: mine.tool
     level: allow
@@ -30,7 +30,7 @@ MINE = """rules:
 
 
 def level(text: str, rules: RuleSet) -> str:
-    return judge_line(text, "bash", GROUND, rules).verdict.level
+    return judge_line(text, "bash", CONTEXT, rules).verdict.level
 
 
 def file(folder: Path, text: str) -> Path:
@@ -50,12 +50,12 @@ def test_the_compiled_rules_are_those_of_the_yaml_files() -> None:
     found = compiled_rules.load_compiled(compiled_rules.list_sources())
     assert found is not None, again
     wanted = [
-        one
+        item
         for path in compiled_rules.list_sources()
-        for one in parse_rules(path.read_text(encoding="utf-8"), path.name)
+        for item in parse_rules(path.read_text(encoding="utf-8"), path.name)
     ]
-    assert [(one.id, one.options, one.match) for one in found] == [
-        (one.id, one.options, one.match) for one in wanted
+    assert [(item.id, item.options, item.match) for item in found] == [
+        (item.id, item.options, item.match) for item in wanted
     ]
 
 
@@ -70,7 +70,7 @@ def test_without_files_the_built_in_rules_hold_and_yaml_stays_unloaded() -> None
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 
 
-def test_a_user_adds_a_rule_and_its_options_are_a_list_of_what_is_allowed(tmp_path: Path) -> None:
+def test_user_rule_allows_only_its_listed_options(tmp_path: Path) -> None:
     rules = load_rules(user=file(tmp_path, MINE))
     assert level("mytool -v a.txt", rules) == "allow"
     assert level("mytool --depth=3 a.txt", rules) == "allow"
@@ -93,7 +93,7 @@ def test_a_user_overrides_a_rule_by_its_id(tmp_path: Path) -> None:
     assert level("pytest -p evil", rules) == "ask"
 
 
-def test_no_rule_lifts_what_must_not_run(tmp_path: Path) -> None:
+def test_no_rule_lifts_a_built_in_deny(tmp_path: Path) -> None:
     text = """rules:
   - id: mine.rm
     level: allow
@@ -103,7 +103,7 @@ def test_no_rule_lifts_what_must_not_run(tmp_path: Path) -> None:
     assert level("rm -rf /", load_rules(user=file(tmp_path, text))) == "deny"
 
 
-def test_a_project_tightens_and_what_would_loosen_is_left_out_and_said(tmp_path: Path) -> None:
+def test_project_rule_that_loosens_is_left_out_with_a_message(tmp_path: Path) -> None:
     text = """rules:
   - {id: no.make, level: deny, argv: {program: make}, reason: "here it publishes", examples: {match: [make]}}
   - {id: read.text, level: ask, argv: {program: cat}, reason: "cat is asked about here"}
@@ -173,11 +173,11 @@ def test_a_bad_file_names_itself_and_the_line(tmp_path: Path, text: str, line: i
     assert word in str(fault.value)
 
 
-def test_a_file_that_is_not_there_adds_nothing(tmp_path: Path) -> None:
+def test_missing_rule_file_adds_nothing(tmp_path: Path) -> None:
     assert load_rules(tmp_path / "none.yaml", tmp_path / "none2.yaml") == load_rules()
 
 
-def test_a_file_is_understood_once_and_again_when_its_words_change(tmp_path: Path) -> None:
+def test_rule_file_is_parsed_again_only_when_its_text_changes(tmp_path: Path) -> None:
     path = file(tmp_path, MINE)
     first = load_rules(user=path)
     assert load_rules(user=path) is first
@@ -187,7 +187,7 @@ def test_a_file_is_understood_once_and_again_when_its_words_change(tmp_path: Pat
     assert load_rules(user=path) == load_rules()
 
 
-def test_a_pipe_in_the_place_of_a_rule_file_is_a_fault_and_no_wait(tmp_path: Path) -> None:
+def test_pipe_in_place_of_a_rule_file_is_an_error_at_once(tmp_path: Path) -> None:
     path = tmp_path / "policy.yaml"
     os.mkfifo(path)
     with pytest.raises(SettingsInvalid, match="not a regular file"):

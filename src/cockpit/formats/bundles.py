@@ -61,9 +61,8 @@ def read_bundle(folder: Path, source: str = "") -> Bundle | Unloaded:
     except FileNotFoundError:
         located = ConfigFile(str(file), {})
     except OSError as error:
-        located = ConfigFile(
-            str(file), faults=(FileProblem(str(file), 0, f"{error.strerror}", "fix the file"),)
-        )
+        fault = FileProblem(str(file), 0, f"it cannot be read: {error.strerror}", "fix the file")
+        located = ConfigFile(str(file), faults=(fault,))
     if located.faults or not isinstance(located.value, dict):
         fault = FileProblem(str(file), 1, "the manifest is not a table", 'write {"name": "..."}')
         faults = located.faults or (fault,)
@@ -88,14 +87,13 @@ def read_installed_bundles(home: Path, root: Path | None = None) -> Iterator[Bun
 
 
 def _list_own_folders() -> Iterator[tuple[Path, str]]:
-    folder = discovery.bundles_folder()
     try:
-        folders = sorted(folder.iterdir())
+        folders = sorted(discovery.bundles_folder().iterdir())
     except OSError:
         return
-    for item in folders:
-        if not item.name.startswith(".") and item.is_dir():
-            yield item, "cockpit plugins"
+    for folder in folders:
+        if not folder.name.startswith(".") and folder.is_dir():
+            yield folder, "cockpit plugins"
 
 
 def _list_claude_folders(home: Path, root: Path | None) -> Iterator[tuple[Path, str]]:

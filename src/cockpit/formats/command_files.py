@@ -7,24 +7,26 @@ Only the head of a file is read (a Gemini file is all head); the template is rea
 import os
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, cast
 
 from cockpit.formats.config_files import parse_config
-from cockpit.formats.fields import FieldReader, add_shadowed, is_tier, parse_model
+from cockpit.formats.fields import FieldReader, select_strongest
 from cockpit.formats.frontmatter import FrontmatterCache, FrontmatterDocument, strip_frontmatter
 from cockpit.formats.search_folders import (
     SearchFolder,
     find_repository_top,
     list_folders_upward,
     list_search_folders,
-    refuse_outside_link,
+    project_folders,
+    read_definitions,
+    refuse_file,
+    user_folders,
 )
 from cockpit.formats.substitution import Dialect, Shell, TemplateValues, split_arguments
-from cockpit.plugin.origin import FileProblem, Layer, Origin, Unloaded
-from cockpit.protocol.messages import Json
+from cockpit.plugin.origin import Layer, Origin, Unloaded
 from cockpit.settings import file_io
 
 CommandFamily = Literal["cockpit", "claude", "agents", "opencode", "gemini", "codex", "crush"]
@@ -110,23 +112,19 @@ def read_command(
         document = _read_toml(path) if path.suffix == ".toml" else (heads or FrontmatterCache()).read(path)
     except OSError as error:
         reason = f"it cannot be read: {error.strerror or error}"
-        fault = FileProblem(str(path), 0, reason, "fix or remove the file")
-        return Unloaded(name, Origin(str(path), layer, refused=(fault,)))
+        return refuse_file(path, name, layer, reason, "fix or remove the file")
     fields = FieldReader(document)
     if path.suffix == ".toml" and not fields.text("prompt").strip():
         if not document.faults:
             fields.refuse("prompt", "it has no `prompt`", 'write prompt = """..."""')
         return Unloaded(name, fields.origin(layer))
     if path.suffix == ".md" and not document.body and not document.faults:
-        fault = FileProblem(str(path), 0, "it has no text", "write the prompt below the frontmatter")
-        return Unloaded(name, Origin(str(path), layer, refused=(fault,)))
+        return refuse_file(path, name, layer, "it has no text", "write the prompt below the frontmatter")
     fields.understood.pop("prompt", None)
     return _build_command(fields, name, path, layer, family)
 
 
-def read_command_table(
-    name: str, table: Mapping[str, object], document: FrontmatterDocument, layer: Layer
-) -> CommandFile | Unloaded:
+def _read_command_table(name: str, document: FrontmatterDocument, layer: Layer) -> CommandFile | Unloaded:
     """A command of opencode's settings: `command.NAME` with template, description, agent and subtask."""
     fields = FieldReader(document)
     template = fields.text("template")
@@ -146,22 +144,14 @@ def _build_command(
     if family == "opencode":
         role = "" if role in MAIN_AGENT_NAMES else role
         fork = fields.flag("subtask", bool(role))
-    if fields.document.fields.get("hooks"):
-        remedy = "put them into .cockpit/hooks.json; `cockpit hooks list` shows them"
-        fields.refuse("hooks", "the hooks of a command are listed but never run", remedy)
-    model = parse_model(fields.text("model"), family)
-    if layer == "project" and not is_tier(model):
-        # A folder must not decide which provider reads the user's words (docs/adr/0008).
-        remedy = "name fast, medium or strong, which your settings define"
-        fields.refuse("model", "a project's file may only name a model tier", remedy)
-        model = ""
+    fields.refuse_hooks("a command")
     return CommandFile(
         name=name,
         description=description[:MAX_DESCRIPTION] or f"the prompt in {path.name}",
         path=path,
         family=family,
-        hint=_read_hint(fields),
-        model=model,
+        hint=fields.hint(),
+        model=fields.model(layer, family),
         effort=fields.choice("effort", EFFORTS),
         role=role,
         fork=fork,
@@ -175,70 +165,20 @@ def _build_command(
     )
 
 
-def _read_hint(fields: FieldReader) -> str:
-    """`argument-hint`: text, or the list that YAML makes of `[issue] [priority]`."""
-    for key in ("argument-hint", "argument_hint"):
-        value = fields.document.fields.get(key)
-        if isinstance(value, list):
-            fields.understood[key] = hint = " ".join(f"[{item}]" for item in value)
-            return hint
-        if value is not None:
-            return fields.text(key)
-    return ""
-
-
 def _read_toml(path: Path) -> FrontmatterDocument:
-    """A Gemini file as a document: its keys with their lines. Raises OSError."""
-    text = file_io.read_text(path, MAX_FILE_BYTES, "utf-8-sig")
-    config = parse_config(text, str(path))
-    if config.faults:
-        return FrontmatterDocument(str(path), faults=config.faults)
-    table = config.table()
-    lines = {key: config.line(key) for key in table}
-    faults: list[FileProblem] = []
-    fields: dict[str, Json] = {}
-    for key in ("prompt", "description"):
-        if key in table and not isinstance(table[key], str):
-            faults.append(FileProblem(str(path), lines[key], f"`{key}` is not text", f'write {key} = "..."'))
-        elif key in table:
-            fields[key] = table[key]
-    return FrontmatterDocument(str(path), fields, lines, faults=tuple(faults))
-
-
-def select_strongest(files: Iterable[CommandFile | Unloaded]) -> tuple[CommandFile | Unloaded, ...]:
-    """The first of each name and layer, which records the files it shadows, and everything that gave no
-    command."""
-    strongest: dict[tuple[str, str], CommandFile | Unloaded] = {}
-    for item in files:
-        if isinstance(item, Unloaded):
-            strongest[item.origin.file, item.name] = item
-            continue
-        stronger = strongest.get((item.name, item.origin.layer))
-        if isinstance(stronger, CommandFile):
-            hidden = replace(stronger, origin=add_shadowed(stronger.origin, item.origin))
-            strongest[item.name, item.origin.layer] = hidden
-        else:
-            strongest[item.name, item.origin.layer] = item
-    return tuple(strongest.values())
+    """A Gemini file as a document. Raises OSError."""
+    config = parse_config(file_io.read_text(path, MAX_FILE_BYTES, "utf-8-sig"), str(path))
+    fields = {key: config.at(key) for key in ("prompt", "description") if key in config.table()}
+    wrong = [key for key, value in fields.items() if not isinstance(value, str)]
+    faults = [config.fault((key,), f"`{key}` is not text", f'write {key} = "..."') for key in wrong]
+    texts = {key: value for key, value in fields.items() if key not in wrong}
+    return FrontmatterDocument(str(path), texts, faults=(*config.faults, *faults), config=config)
 
 
 # The strongest first.
-PROJECT_FOLDERS = (
-    ("cockpit", ".cockpit/commands"),
-    ("claude", ".claude/commands"),
-    ("agents", ".agents/commands"),
-    ("opencode", ".opencode/commands"),
-    ("opencode", ".opencode/command"),
-    ("gemini", ".gemini/commands"),
-    ("crush", ".crush/commands"),
-)
+PROJECT_FOLDERS = (*project_folders("commands"), ("crush", ".crush/commands"))
 USER_FOLDERS = (
-    ("cockpit", "commands"),
-    ("claude", ".claude/commands"),
-    ("agents", ".agents/commands"),
-    ("opencode", ".config/opencode/commands"),
-    ("opencode", ".config/opencode/command"),
-    ("gemini", ".gemini/commands"),
+    *user_folders("commands"),
     ("codex", ".codex/prompts"),
     ("crush", ".config/crush/commands"),
     ("crush", ".crush/commands"),
@@ -254,11 +194,15 @@ def find_commands(
 ) -> tuple[CommandFile | Unloaded, ...]:
     """The commands of the project (if trusted) and of the user."""
     heads = heads or FrontmatterCache()
-    commands: list[CommandFile | Unloaded] = []
-    visited: set[str] = set()
-    top = find_repository_top(root, home)
-    for place in list_search_folders(root, trusted, home, PROJECT_FOLDERS, USER_FOLDERS):
-        commands += _read_folder(place, heads, top, visited)
+    folders = list_search_folders(root, trusted, home, PROJECT_FOLDERS, USER_FOLDERS)
+
+    def find(place: SearchFolder) -> Iterator[tuple[Path, str]]:
+        return find_command_files(place.folder, place.family)
+
+    def read(path: Path, name: str, place: SearchFolder) -> CommandFile | Unloaded:
+        return read_command(path, name, place.layer, cast("CommandFamily", place.family), heads)
+
+    commands = [*read_definitions(folders, find, read, find_repository_top(root, home), "commands")]
     for folder in list_folders_upward(root, home) if trusted else ():
         for base in (folder, folder / ".opencode"):
             commands += _read_opencode_settings(base, "project")
@@ -298,21 +242,7 @@ def find_command_files(folder: Path, family: str) -> Iterator[tuple[Path, str]]:
             yield path, ":".join("-".join(item.split()) for item in base)
 
 
-def _read_folder(
-    place: SearchFolder, heads: FrontmatterCache, top: Path, visited: set[str]
-) -> Iterator[CommandFile | Unloaded]:
-    family = cast("CommandFamily", place.family)
-    for path, name in find_command_files(place.folder, family):
-        real = os.path.realpath(path)
-        if real in visited:
-            continue
-        visited.add(real)
-        refused = refuse_outside_link(path, name, place, top, "commands")
-        yield refused or read_command(path, name, place.layer, family, heads)
-
-
 def _read_opencode_settings(folder: Path, layer: Layer) -> Iterator[CommandFile | Unloaded]:
-    """The commands defined in opencode's own settings."""
     for name in OPENCODE_FILES:
         file = folder / name
         try:
@@ -322,12 +252,6 @@ def _read_opencode_settings(folder: Path, layer: Layer) -> Iterator[CommandFile 
         located = parse_config(text, str(file))
         for key in ("command", "commands"):
             for command, table in located.table(key).items():
-                lines = (
-                    {item: located.line(key, command, item) for item in table}
-                    if isinstance(table, dict)
-                    else {}
-                )
                 fields = table if isinstance(table, dict) else {}
-                lines |= {"template": lines.get("template", located.line(key, command))}
-                document = FrontmatterDocument(str(file), fields, lines)
-                yield read_command_table(":".join(command.split("/")), fields, document, layer)
+                document = FrontmatterDocument(str(file), fields, config=located, place=(key, command))
+                yield _read_command_table(":".join(command.split("/")), document, layer)

@@ -7,12 +7,12 @@ origin = reader.origin("project")
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TypeVar, cast
+from typing import Any, ClassVar, Protocol, TypeVar, cast
 
 from cockpit.formats.frontmatter import FrontmatterDocument
-from cockpit.plugin.origin import FileProblem, Layer, Origin
+from cockpit.plugin.origin import FileProblem, Layer, Origin, Unloaded
 from cockpit.protocol.messages import Json
 from cockpit.settings.schema import TIERS
 
@@ -32,12 +32,20 @@ def parse_model(written: str, family: str = "") -> str:
     return written.strip().replace("/", ":", 1) if family == "opencode" else written.strip()
 
 
-def is_tier(name: str) -> bool:
-    """Whether `name` is a model tier (or empty), the only choice a project's file may make."""
-    return name in ("", *TIERS)
+class Definition(Protocol):
+    """A value that a file defines: a skill, a role or a command."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def origin(self) -> Origin | None: ...
 
 
 T = TypeVar("T")
+D = TypeVar("D", bound=Definition)
 TRUE_WORDS = frozenset({"yes", "on", "1", "true"})
 FALSE_WORDS = frozenset({"no", "off", "0", "false"})
 
@@ -116,6 +124,34 @@ class FieldReader:
             return self._refuse(key, "a table", {})
         return self._note(key, value)
 
+    def hint(self) -> str:
+        """`argument-hint`: text, or the list that YAML makes of `[issue] [priority]`."""
+        keys = ("argument-hint", "argument_hint")
+        key = next((key for key in keys if self.document.fields.get(key) is not None), keys[0])
+        value = self.document.fields.get(key)
+        if isinstance(value, list):
+            return self._note(key, " ".join(f"[{item}]" for item in value))
+        return self.text(key)
+
+    def model(self, layer: Layer, family: str) -> str:
+        """`model`: a tier, `provider:model`, or an empty string for the current model.
+
+        A project's file may only name a tier: a folder must not decide which provider reads the user's words,
+        or what that costs (docs/adr/0008).
+        """
+        model = parse_model(self.text("model"), family)
+        if layer == "project" and model not in ("", *TIERS):
+            remedy = "name fast, medium or strong, which your settings define"
+            self.refuse("model", "a project's file may only name a model tier", remedy)
+            return ""
+        return model
+
+    def refuse_hooks(self, what: str) -> None:
+        """Record that the hooks of `what` are not run."""
+        if self.document.fields.get("hooks"):
+            remedy = "put them into .cockpit/hooks.json; `cockpit hooks list` shows them"
+            self.refuse("hooks", f"the hooks of {what} are listed but never run", remedy)
+
     def refuse(self, key: str, reason: str, remedy: str) -> None:
         """Record that the field was read and is ignored, with the reason."""
         self.understood.pop(key, None)
@@ -143,6 +179,22 @@ class FieldReader:
 def add_shadowed(origin: Origin, hidden: Origin) -> Origin:
     """`origin`, which now also shadows the file of `hidden` and everything that one shadows."""
     return replace(origin, shadows=(*origin.shadows, hidden.file, *hidden.shadows))
+
+
+def select_strongest(items: Iterable[D | Unloaded]) -> tuple[D | Unloaded, ...]:
+    """The first of each name and layer, with the files it shadows, and all files that could not be read."""
+    strongest: dict[tuple[str, str], D | Unloaded] = {}
+    for item in items:
+        if isinstance(item, Unloaded):
+            strongest[item.origin.file, item.name] = item
+            continue
+        key = item.name, item.origin.layer if item.origin else ""
+        stronger = strongest.get(key)
+        if stronger is None or stronger.origin is None or item.origin is None:
+            strongest[key] = item
+        elif not isinstance(stronger, Unloaded):
+            strongest[key] = replace(stronger, origin=add_shadowed(stronger.origin, item.origin))
+    return tuple(strongest.values())
 
 
 def split_words(text: str) -> list[str]:

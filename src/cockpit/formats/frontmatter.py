@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from cockpit import __version__, paths
+from cockpit.formats.config_files import ConfigFile, ValuePath
 from cockpit.plugin.origin import FileProblem
 from cockpit.protocol.messages import Json
 from cockpit.settings import file_io
@@ -33,7 +34,8 @@ class FrontmatterDocument:
     """One file: its fields as JSON values, the line of each, the text after them and the line where that
     begins.
 
-    `faults` say what could not be read of the frontmatter; whatever could be read is in `fields`.
+    `faults` say what could not be read of the frontmatter; whatever could be read is in `fields`. For a table
+    of a TOML or JSON file, `config` and its `place` there are set, and lines are looked up when needed.
     """
 
     file: str
@@ -42,9 +44,13 @@ class FrontmatterDocument:
     body: str = ""
     body_line: int = 1
     faults: tuple[FileProblem, ...] = ()
+    config: ConfigFile | None = None
+    place: ValuePath = ()
 
     def fault(self, key: str, reason: str, remedy: str) -> FileProblem:
         """A fault at the line of `key` (line 0, the whole file, if the key is missing)."""
+        if self.config is not None:
+            return self.config.fault((*self.place, key), reason, remedy)
         return FileProblem(self.file, self.lines.get(key, 0), reason, remedy)
 
 
@@ -55,23 +61,21 @@ def parse_frontmatter(text: str, file: str) -> FrontmatterDocument:
     if end < 0:
         return FrontmatterDocument(file, body="\n".join(lines))
     if not end:
-        fault = FileProblem(
-            file, 1, "the frontmatter that begins here is never closed", "close it with a line `---`"
-        )
+        reason = "the frontmatter that begins here is never closed"
+        fault = FileProblem(file, 1, reason, "close it with a line `---`")
         return FrontmatterDocument(file, body="\n".join(lines), faults=(fault,))
     head, body = lines[1:end], "\n".join(lines[end + 1 :])
     fields, where, faults = _parse_yaml("\n".join(head), file)
     if faults:
-        quoted = _parse_yaml("\n".join(_quote_value(line) for line in head), file)
-        if not quoted[2]:
-            problems = tuple(
-                item for at, line in enumerate(head, 2) for item in _find_unclosed(line, at, file)
+        quoted, quoted_where, left = _parse_yaml("\n".join(map(_quote_value, head)), file)
+        if not left:
+            unclosed = (_find_unclosed(line, at, file) for at, line in enumerate(head, 2))
+            return FrontmatterDocument(
+                file, quoted, quoted_where, body, end + 2, tuple(filter(None, unclosed))
             )
-            return FrontmatterDocument(file, quoted[0], quoted[1], body, end + 2, problems)
-        loose, loose_lines, left = _parse_loosely(head)
+        fields, where, unread = _parse_loosely(head)
         # Report YAML's own message, at the first line that could not be read loosely either.
-        problems = tuple(replace(fault, line=left) for fault in faults) if left else ()
-        fields, where, faults = loose, loose_lines, problems
+        faults = tuple(replace(fault, line=unread) for fault in faults) if unread else ()
     return FrontmatterDocument(file, fields, where, body, end + 2, faults)
 
 
@@ -154,7 +158,7 @@ def _to_json(value: object) -> Json:
 
 
 def _quote_value(line: str) -> str:
-    """A line with its value quoted if it is not valid YAML as it stands: `argument-hint: [issue] [stage]`."""
+    """A line with its value quoted if it is not valid YAML as written: `argument-hint: [issue] [stage]`."""
     import yaml
 
     pair = PAIR_PATTERN.match(line)
@@ -167,19 +171,19 @@ def _quote_value(line: str) -> str:
     return line
 
 
-def _find_unclosed(line: str, at: int, file: str) -> tuple[FileProblem, ...]:
+def _find_unclosed(line: str, at: int, file: str) -> FileProblem | None:
     """A fault for a quote or bracket that is opened in a line and never closed."""
     pair = PAIR_PATTERN.match(line)
     value = pair[2].strip() if pair is not None else ""
     first = value[:1]
     if pair is None or _quote_value(line) == line or first not in CLOSING_SIGNS:
-        return ()
+        return None
     left = value.replace("\\\\", "").replace("\\" + first, "")
     last = CLOSING_SIGNS[first]
     if (left.count(first) % 2 == 0) if first == last else left.count(first) <= left.count(last):
-        return ()
-    reason = f"the `{first}` of `{pair[1]}` is never closed; the value is used as it stands"
-    return (FileProblem(file, at, reason, f"close it with `{last}`, or quote the value"),)
+        return None
+    reason = f"the `{first}` of `{pair[1]}` is never closed; the value is used as written"
+    return FileProblem(file, at, reason, f"close it with `{last}`, or quote the value")
 
 
 def _parse_loosely(head: list[str]) -> tuple[dict[str, Json], dict[str, int], int]:
@@ -194,10 +198,8 @@ def _parse_loosely(head: list[str]) -> tuple[dict[str, Json], dict[str, int], in
             fields[key], where[key] = _parse_scalar(value), at
         elif key and line.strip().startswith("- "):
             before = fields[key]
-            fields[key] = [
-                *(before if isinstance(before, list) else ()),
-                _parse_scalar(line.strip()[2:].strip()),
-            ]
+            items = before if isinstance(before, list) else []
+            fields[key] = [*items, _parse_scalar(line.strip()[2:].strip())]
         elif key and line[:1] in (" ", "\t") and line.strip():
             before = fields[key]
             if isinstance(before, str):
@@ -242,7 +244,9 @@ class FrontmatterCache:
         stamp = [facts.st_mtime_ns, facts.st_ctime_ns, facts.st_size]
         known = self._loaded().get(str(path))
         if known is not None and known["stamp"] == stamp:
-            return _decode_entry(str(path), known)
+            faults = tuple(FileProblem(**fault) for fault in known["faults"])
+            fields, lines = known["fields"], known["lines"]
+            return FrontmatterDocument(str(path), fields, lines, known["body"], known["body_line"], faults)
         document = _read_head(path)
         self._is_new = True
         self._loaded()[str(path)] = {
@@ -279,37 +283,18 @@ class FrontmatterCache:
         return self._known
 
 
-def _decode_entry(file: str, known: dict[str, Any]) -> FrontmatterDocument:
-    faults = tuple(FileProblem(**item) for item in known["faults"])
-    return FrontmatterDocument(
-        file, known["fields"], known["lines"], known["body"], known["body_line"], faults
-    )
-
-
 def _read_head(path: Path) -> FrontmatterDocument:
     raw = file_io.read_start(path, FIRST_READ_BYTES)
-    text = _decode_text(raw)
-    if len(raw) == FIRST_READ_BYTES and not _has_end(text):
+    if len(raw) == FIRST_READ_BYTES and _find_end(_split_lines(raw.decode("utf-8", "replace"))) == 0:
         raw = file_io.read_start(path, MAX_HEAD_BYTES)
-        text = _decode_text(raw)
-    document = parse_frontmatter(text, str(path))
+    document = parse_frontmatter(raw.decode("utf-8", "replace"), str(path))
     return replace(document, body=_find_first_paragraph(document.body))
-
-
-def _decode_text(raw: bytes) -> str:
-    return raw.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _has_end(text: str) -> bool:
-    """Whether `text` contains the frontmatter completely."""
-    lines = text.removeprefix("\ufeff").split("\n")
-    return not FENCE.match(lines[0]) or any(FENCE.match(line) for line in lines[1:])
 
 
 def _find_first_paragraph(body: str) -> str:
     """The first paragraph that is not a heading, as a single line."""
     for block in body.split("\n\n"):
-        lines = [line.strip() for line in block.splitlines() if line.strip() and not line.startswith("#")]
-        if lines:
-            return " ".join(lines)[:1_000]
+        lines = [line.strip() for line in block.splitlines() if not line.startswith("#")]
+        if paragraph := " ".join(filter(None, lines)):
+            return paragraph[:1_000]
     return ""

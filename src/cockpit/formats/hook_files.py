@@ -3,7 +3,6 @@ and the rest still works.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -47,21 +46,20 @@ TYPE_WORDS: Mapping[type, str] = {str: "text", list: "a list of texts", dict: "a
 
 def list_hook_files(root: Path, trusted: bool, home: Path) -> tuple[HookFile, ...]:
     """Where hooks may be: the user's files, then those of a trusted folder, then the machine's."""
-    crush = home / ".config" / "crush" / "crush.json"
     hook_files = [
-        HookFile(home / ".claude" / "settings.json", "user"),
-        HookFile(home / ".codex" / "hooks.json", "user", "codex"),
-        HookFile(crush, "user", "crush", CRUSH_SECONDS),
+        HookFile(home / ".claude/settings.json", "user"),
+        HookFile(home / ".codex/hooks.json", "user", "codex"),
+        HookFile(home / ".config/crush/crush.json", "user", "crush", CRUSH_SECONDS),
         HookFile(paths.config() / "hooks.json", "user", "cockpit", OWN_SECONDS),
     ]
     if trusted:
         hook_files += [
-            HookFile(root / ".claude" / "settings.json", "project"),
-            HookFile(root / ".claude" / "settings.local.json", "project"),
-            HookFile(root / ".codex" / "hooks.json", "project", "codex"),
+            HookFile(root / ".claude/settings.json", "project"),
+            HookFile(root / ".claude/settings.local.json", "project"),
+            HookFile(root / ".codex/hooks.json", "project", "codex"),
             HookFile(root / "crush.json", "project", "crush", CRUSH_SECONDS),
             HookFile(root / ".crush.json", "project", "crush", CRUSH_SECONDS),
-            HookFile(root / ".cockpit" / "hooks.json", "project", "cockpit", OWN_SECONDS),
+            HookFile(root / ".cockpit/hooks.json", "project", "cockpit", OWN_SECONDS),
         ]
     managed = files.managed_file()
     if managed.is_absolute():
@@ -83,9 +81,8 @@ def read_hook_files(hook_files: tuple[HookFile, ...]) -> HookSet:
             hooks += result.hooks
             unloaded += result.unloaded
         elif located.at(DISABLE_KEY) is True:
-            fault = located.fault(
-                (DISABLE_KEY,), "hooks are switched off", f"remove `{DISABLE_KEY}` to run them"
-            )
+            remedy = f"remove `{DISABLE_KEY}` to run them"
+            fault = located.fault((DISABLE_KEY,), "hooks are switched off", remedy)
             unloaded.append(_build_unloaded(DISABLE_KEY, file, fault))
     return HookSet(merge_hooks(hooks), tuple(unloaded))
 
@@ -108,11 +105,11 @@ def read_hooks(located: ConfigFile, file: HookFile) -> HookSet:
             fault = located.fault(("hooks", name), *explain_unknown_event(name))
             unloaded.append(_build_unloaded(name, file, fault))
             continue
-        for group in _read_groups(located, ("hooks", name), event, file):
-            if isinstance(group, Hook):
-                hooks.append(group)
+        for result in _read_groups(located, ("hooks", name), event, file):
+            if isinstance(result, Hook):
+                hooks.append(result)
             else:
-                unloaded.append(_build_unloaded(event.name, file, group))
+                unloaded.append(_build_unloaded(event.name, file, result))
     return HookSet(number_hooks(hooks), tuple(unloaded))
 
 
@@ -125,32 +122,23 @@ def _read_groups(
         return
     for number, group in enumerate(groups):
         place = (*at, number)
+        matcher = group.get("matcher") if isinstance(group, dict) else None
         if not isinstance(group, dict):
             yield located.fault(place, "this is not a table", 'write {"matcher": "...", "hooks": [...]}')
-            continue
-        matcher = group.get("matcher")
-        if matcher is not None and not isinstance(matcher, str):
+        elif matcher is not None and not isinstance(matcher, str):
             yield located.fault((*place, "matcher"), "`matcher` is not text", 'write "Bash" or "Edit|Write"')
-            continue
-        if matcher and event.looks_at and (reason := find_matcher_fault(matcher)):
+        elif matcher and event.looks_at and (reason := find_matcher_fault(matcher)):
             yield located.fault((*place, "matcher"), reason, "fix it, or write names separated by |")
-            continue
-        yield from _read_entries(located, place, event, matcher or "", file)
-
-
-def _read_entries(
-    located: ConfigFile, place: tuple[PathStep, ...], event: HookEvent, matcher: str, file: HookFile
-) -> Iterator[Hook | FileProblem]:
-    """The hooks of a group; crush writes a hook directly in place of a group."""
-    group = located.table(*place)
-    if "hooks" not in group:
-        yield _read_hook(located, place, event, matcher, file)
-        return
-    if not isinstance(group["hooks"], list):
-        yield located.fault((*place, "hooks"), "`hooks` is not a list", 'write [{"type": "command", ...}]')
-        return
-    for number in range(len(group["hooks"])):
-        yield _read_hook(located, (*place, "hooks", number), event, matcher, file)
+        elif "hooks" not in group:
+            # crush writes a hook directly in place of a group.
+            yield _read_hook(located, place, event, matcher or "", file)
+        elif not isinstance(entries := group["hooks"], list):
+            yield located.fault(
+                (*place, "hooks"), "`hooks` is not a list", 'write [{"type": "command", ...}]'
+            )
+        else:
+            for index in range(len(entries)):
+                yield _read_hook(located, (*place, "hooks", index), event, matcher or "", file)
 
 
 def _read_hook(
@@ -171,11 +159,14 @@ def _read_hook(
         return located.fault((*place, "if"), reason, "remove it, or use a matcher")
     seconds, faults = _read_seconds(located, place, event, kind, file)
     action = {name: entry[name] for name in ACTION_FIELDS[kind] if entry.get(name) is not None}
-    hook = Hook(
-        event, kind, action, (HookCondition(matcher, str(when)),), seconds, file, located.line(*place)
-    )
-    return replace(
-        hook,
+    return Hook(
+        event,
+        kind,
+        action,
+        (HookCondition(matcher, str(when)),),
+        seconds,
+        file,
+        located.line(*place),
         once=entry.get("once") is True,
         in_background=kind == "command" and True in (entry.get("async"), entry.get("asyncRewake")),
         fails_closed=entry.get("onFailure") == "block",
@@ -184,7 +175,6 @@ def _read_hook(
 
 
 def _find_misfit(located: ConfigFile, place: tuple[PathStep, ...], kind: HookKind) -> FileProblem | None:
-    """The first field of a hook that is missing or has the wrong type."""
     entry = located.table(*place)
     for name, shape in ACTION_FIELDS[kind].items():
         value = entry.get(name)
@@ -195,9 +185,8 @@ def _find_misfit(located: ConfigFile, place: tuple[PathStep, ...], kind: HookKin
             fits = fits and all(isinstance(item, str) for item in value)
         if not fits:
             verb = "needs" if value is None else "has the wrong type of"
-            return located.fault(
-                (*place, name), f"a hook of type {kind} {verb} `{name}`", f"write {TYPE_WORDS[shape]}"
-            )
+            reason = f"a hook of type {kind} {verb} `{name}`"
+            return located.fault((*place, name), reason, f"write {TYPE_WORDS[shape]}")
     if kind == "http" and urlsplit(str(entry["url"])).scheme not in ("http", "https"):
         return located.fault((*place, "url"), "`url` is not an address", "write http://... or https://...")
     if entry.get("shell", "bash") not in ("bash", "powershell"):
@@ -217,10 +206,8 @@ def _read_seconds(
         if value is None:
             continue
         if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
-            fault = located.fault(
-                (*place, name), f"`{name}` is {value!r}", f"write seconds; {default:g} are used"
-            )
-            return default, (fault,)
+            remedy = f"write seconds; {default:g} are used"
+            return default, (located.fault((*place, name), f"`{name}` is {value!r}", remedy),)
         return min(float(value), MAX_SECONDS), ()
     return default, ()
 

@@ -121,33 +121,33 @@ def _find_own_argument(tool: Tool, theirs: str) -> str:
 
 
 def _to_claude_value(ours: str, value: Json) -> Json:
-    if ours != "edits" or not isinstance(value, list):
-        return value
-    return [
-        {EDIT_KEYS.get(key, key): entry for key, entry in edit.items()} if isinstance(edit, dict) else edit
-        for edit in value
-    ]
+    return _rename_edit_keys(value, EDIT_KEYS) if ours == "edits" else value
 
 
 def _to_own_value(name: str, own: str, value: Json) -> Json:
     """A value in cockpit's form: milliseconds as seconds, the keys of edits renamed."""
     if name == TIMEOUT_ARGUMENT and own == "seconds" and isinstance(value, int | float):
         return value / 1000
-    if own != "edits" or not isinstance(value, list):
-        return value
-    back = {theirs: mine for mine, theirs in EDIT_KEYS.items()}
+    return (
+        _rename_edit_keys(value, {theirs: ours for ours, theirs in EDIT_KEYS.items()})
+        if own == "edits"
+        else value
+    )
+
+
+def _rename_edit_keys(edits: Json, names: Mapping[str, str]) -> Json:
+    if not isinstance(edits, list):
+        return edits
     return [
-        {back.get(key, key): entry for key, entry in edit.items()} if isinstance(edit, dict) else edit
-        for edit in value
+        {names.get(key, key): value for key, value in edit.items()} if isinstance(edit, dict) else edit
+        for edit in edits
     ]
 
 
 HookDecision = Literal["", "allow", "deny", "ask", "defer"]
 DECISIONS: Mapping[str, HookDecision] = {
-    "approve": "allow",
-    "allow": "allow",
-    "block": "deny",
-    "deny": "deny",
+    **dict.fromkeys(("allow", "approve"), "allow"),
+    **dict.fromkeys(("deny", "block"), "deny"),
     "ask": "ask",
     "defer": "defer",
 }
@@ -183,9 +183,8 @@ def parse_process_result(event: HookEvent, code: int, out: str, errors: str) -> 
     if code == EXIT_HALTED:
         return HookAnswer("deny", reason, halt=reason or "a hook ended the turn")
     if code != 0:
-        return make_failed_answer(
-            f"it ended with exit code {code}" + (f": {reason[:MAX_OUTPUT_SHOWN]}" if reason else "")
-        )
+        shown = f": {reason[:MAX_OUTPUT_SHOWN]}" if reason else ""
+        return make_failed_answer(f"it ended with exit code {code}{shown}")
     return parse_text_answer(event, out)
 
 
@@ -210,9 +209,8 @@ def parse_judgement(text: str) -> HookAnswer:
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict) or not isinstance(value.get("ok"), bool):
-        return make_failed_answer(
-            f'the model did not answer {{"ok": true}} or {{"ok": false}}: {text[:MAX_OUTPUT_SHOWN]!r}'
-        )
+        expected = '{"ok": true} or {"ok": false}'
+        return make_failed_answer(f"the model did not answer {expected}: {text[:MAX_OUTPUT_SHOWN]!r}")
     reason = value.get("reason")
     text_reason = reason if isinstance(reason, str) and reason else "a model asked by a hook refused"
     return HookAnswer() if value["ok"] else HookAnswer("deny", text_reason)

@@ -22,9 +22,7 @@ from cockpit.suggestions import closest_names, did_you_mean
 HookKind = Literal["command", "http", "prompt", "agent", "mcp_tool", "block"]
 HOOK_KINDS: tuple[HookKind, ...] = ("command", "http", "mcp_tool", "prompt", "agent", "block")
 DEFAULT_SECONDS: Mapping[HookKind, float] = {
-    "command": 600.0,
-    "http": 600.0,
-    "mcp_tool": 600.0,
+    **dict.fromkeys(("command", "http", "mcp_tool"), 600.0),
     "prompt": 30.0,
     "agent": 60.0,
     "block": 1.0,
@@ -232,12 +230,8 @@ class Hook:
 
     def digest(self) -> str:
         """The sha256 (hex) of everything it does and when: an approval is for exactly this."""
-        facts = [
-            self.event.name,
-            self.kind,
-            dict(self.action),
-            [[c.matcher, c.when] for c in self.conditions],
-        ]
+        conditions = [[condition.matcher, condition.when] for condition in self.conditions]
+        facts = [self.event.name, self.kind, dict(self.action), conditions]
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
     def origin(self) -> Origin:
@@ -295,7 +289,6 @@ def merge_hooks(hooks: list[Hook]) -> tuple[Hook, ...]:
 
 
 def _add_location(first: Hook, hook: Hook) -> Hook:
-    """`first` with the location of the equal hook `hook` added."""
     return replace(first, also=(*first.also, f"{hook.file.path}:{hook.line}"))
 
 

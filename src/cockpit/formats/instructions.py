@@ -96,9 +96,8 @@ class _ImportResolver:
         in_code = False
         for line_text in text.split("\n"):
             in_code ^= bool(FENCE.match(line_text))
-            lines.append(
-                line_text if in_code or "@" not in line_text else self._line(line_text, file, line, depth)
-            )
+            plain = in_code or "@" not in line_text
+            lines.append(line_text if plain else self._line(line_text, file, line, depth))
             line += 1 + line_text.count(REMOVED_LINE)
         return "\n".join(lines)
 
@@ -123,12 +122,8 @@ class _ImportResolver:
                 self._fault(file, line, f"`@{named}` is outside {self.bound} and is not read", remedy)
             return None
         if depth > MAX_IMPORT_DEPTH:
-            self._fault(
-                file,
-                line,
-                f"`@{named}` is imported more than {MAX_IMPORT_DEPTH} deep",
-                "import it at a higher level",
-            )
+            reason = f"`@{named}` is imported more than {MAX_IMPORT_DEPTH} deep"
+            self._fault(file, line, reason, "import it at a higher level")
             return None
         if reason := self.reading.refuses(real):
             self._fault(file, line, f"`@{named}` is not read: {reason}", "remove the import")
@@ -192,22 +187,16 @@ class InstructionFile:
 
 def load_always(root: Path, trusted: bool, home: Path, refuses: RefusePath) -> tuple[InstructionFile, ...]:
     """The instructions that every request contains."""
-    return tuple(
-        item
-        for item in _load_initial(_InstructionLoader(root, home, ReadProgress(refuses)), trusted)
-        if not item.paths
-    )
+    loader = _InstructionLoader(root, home, ReadProgress(refuses))
+    return tuple(item for item in _load_initial(loader, trusted) if not item.paths)
 
 
 def load_conditional(
     root: Path, trusted: bool, home: Path, refuses: RefusePath
 ) -> tuple[InstructionFile, ...]:
     """The rules that apply once a file matching their `paths:` is touched."""
-    return tuple(
-        item
-        for item in _load_initial(_InstructionLoader(root, home, ReadProgress(refuses)), trusted)
-        if item.paths
-    )
+    loader = _InstructionLoader(root, home, ReadProgress(refuses))
+    return tuple(item for item in _load_initial(loader, trusted) if item.paths)
 
 
 def load_nested(root: Path, folder: Path, home: Path, refuses: RefusePath) -> tuple[InstructionFile, ...]:
@@ -222,12 +211,10 @@ def list_instructions(root: Path, trusted: bool, home: Path, refuses: RefusePath
     for folder in _list_folders(root) if trusted else ():
         loader.reading.left = MAX_CHARACTERS
         when = f"a file below {folder.relative_to(root).as_posix()}/ is touched"
-        rows += [_note_condition(item, when) for item in _load_folder(loader, folder)]
+        for item in _load_folder(loader, folder):
+            origin = replace(item.origin, fields={**item.origin.fields, "when": when})
+            rows.append(replace(item, origin=origin))
     return [(row.name, row.origin) for row in rows]
-
-
-def _note_condition(file: InstructionFile, when: str) -> InstructionFile:
-    return replace(file, origin=replace(file.origin, fields={**file.origin.fields, "when": when}))
 
 
 @dataclass
@@ -275,8 +262,7 @@ def _load_folder(loader: _InstructionLoader, folder: Path) -> Iterator[Instructi
 def _load_first(
     loader: _InstructionLoader, candidates: list[Path], layer: Layer, bound: Path
 ) -> Iterator[InstructionFile]:
-    """The first file that exists: CLAUDE.md is read only without AGENTS.md, because they mostly say the
-    same."""
+    """The first file that exists: CLAUDE.md and AGENTS.md mostly say the same."""
     for at, path in enumerate(candidates):
         for file in _load_file(loader, path, layer, bound):
             hidden = tuple(str(candidate) for candidate in candidates[at + 1 :] if candidate.is_file())
@@ -287,7 +273,6 @@ def _load_first(
 def _load_rules(
     loader: _InstructionLoader, folder: Path, layer: Layer, bound: Path, base: Path
 ) -> Iterator[InstructionFile]:
-    """Every rule of a folder, for all files or for some."""
     try:
         files = sorted(entry for entry in folder.rglob("*.md") if entry.name.lower() != "readme.md")
     except OSError:
@@ -297,9 +282,8 @@ def _load_rules(
     if ignored := files[MOST_RULES:]:
         reason = f"only {MOST_RULES} rules of a folder are read: {len(ignored)} are ignored"
         fault = FileProblem(str(folder), 0, reason, "merge some of them")
-        yield InstructionFile(
-            loader.name(ignored[0]), ignored[0], "", Origin(str(ignored[0]), layer, refused=(fault,))
-        )
+        origin = Origin(str(ignored[0]), layer, refused=(fault,))
+        yield InstructionFile(loader.name(ignored[0]), ignored[0], "", origin)
 
 
 def _load_file(
@@ -343,11 +327,9 @@ def _build_file(
             remedy = "write `paths:`; until then the rule applies to all files"
             faults.append(document.fault("globs", "`globs:` is another agent's field", remedy))
     # Conditional rules are not in every request, so they have a limit of their own.
-    reading = (
-        replace(loader.reading, left=MAX_CHARACTERS, seen=set(loader.reading.seen))
-        if globs
-        else loader.reading
-    )
+    reading = loader.reading
+    if globs:
+        reading = replace(reading, left=MAX_CHARACTERS, seen=set(reading.seen))
     resolved = resolve_imports(reading, path.resolve(), text, bound, line)
     fields: dict[str, Json] = {"characters": len(resolved.text)}
     if globs:
@@ -355,9 +337,8 @@ def _build_file(
     if resolved.imports:
         fields["imports"] = list(resolved.imports)
     origin = Origin(str(path), layer, fields, refused=(*faults, *resolved.faults))
-    return InstructionFile(
-        loader.name(path), path, resolved.text, origin, globs, os.path.realpath(base) if base else ""
-    )
+    folder = os.path.realpath(base) if base else ""
+    return InstructionFile(loader.name(path), path, resolved.text, origin, globs, folder)
 
 
 def _refuse_file(

@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal
 
 from cockpit import paths
 from cockpit.errors import CockpitError
-from cockpit.formats.config_files import ConfigFile, read_config
+from cockpit.formats.config_files import ConfigFile, ValuePath, read_config
 from cockpit.formats.fields import add_shadowed
 from cockpit.formats.search_folders import list_folders_upward
 from cockpit.plugin.origin import FileProblem, Layer, Origin, Unloaded
@@ -24,7 +24,6 @@ from cockpit.protocol.safe_text import clean
 from cockpit.settings import file_io
 from cockpit.settings.file_io import write_atomically
 
-KeyPath: TypeAlias = tuple[str | int, ...]
 VARIABLE_PATTERN = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 # Values with such names are masked: listings are seen by others and pasted into issues.
 SECRET_NAME = re.compile(r"key|token|secret|pass|auth|cred|cookie|pat$|dsn", re.IGNORECASE)
@@ -37,7 +36,7 @@ class McpEntry:
     there is no server."""
 
     located: ConfigFile
-    path: KeyPath
+    path: ValuePath
     environment: Mapping[str, str]
     faults: list[FileProblem] = field(default_factory=list)
     understood: dict[str, Json] = field(default_factory=dict)
@@ -56,8 +55,7 @@ class McpEntry:
         self.is_broken = True
 
     def filled(self, key: str, text: str, *below: str | int) -> str:
-        """`text` with its variables filled in. A variable that is not set and has no default breaks the
-        server."""
+        """`text` with variables filled in. A variable without value and default breaks the server."""
 
         def value(match: re.Match[str]) -> str:
             name, default = match[1], match[2]
@@ -66,11 +64,9 @@ class McpEntry:
                 return known
             if default is not None:
                 return default
+            remedy = f"set it, or write ${{{name}:-a default}} in its place"
             path = (*self.path, key, *below)
-            reason = f"the environment has no {name}"
-            self.faults.append(
-                self.located.fault(path, reason, f"set it, or write ${{{name}:-a default}} in its place")
-            )
+            self.faults.append(self.located.fault(path, f"the environment has no {name}", remedy))
             self.is_broken = True
             return ""
 
@@ -139,13 +135,8 @@ class McpEntry:
 
 Transport = Literal["stdio", "http", "sse"]
 TRANSPORT_OF_TYPE: Mapping[str, Transport] = {
-    "stdio": "stdio",
-    "local": "stdio",
-    "http": "http",
-    "streamable-http": "http",
-    "streamableHttp": "http",
-    "streamable_http": "http",
-    "remote": "http",
+    **dict.fromkeys(("stdio", "local"), "stdio"),
+    **dict.fromkeys(("http", "streamable-http", "streamableHttp", "streamable_http", "remote"), "http"),
     "sse": "sse",
 }
 # Claude's timeouts are milliseconds; smaller numbers are meant as seconds.
@@ -174,8 +165,7 @@ def read_servers(
 def read_server_file(
     file: Path, layer: Layer, environment: Mapping[str, str], prefix: str = ""
 ) -> list[McpServer | Unloaded]:
-    """The servers in a file's `mcpServers` table, their names prefixed with `prefix`. A missing file has
-    none."""
+    """The servers in a file's `mcpServers` table, named `prefix` + name; none if there is no file."""
     located = read_config(file)
     if located is None:
         return []
@@ -188,7 +178,7 @@ def read_server_file(
 
 def _read_table(
     located: ConfigFile | None,
-    path: KeyPath,
+    path: ValuePath,
     layer: Layer,
     environment: Mapping[str, str],
     prefix: str = "",
@@ -212,9 +202,8 @@ def _build_server(name: str, entry: McpEntry, layer: Layer, private: bool) -> Mc
         entry.faults.append(located.fault(entry.path, "this is not a server", 'write {"command": "..."}'))
         return Unloaded(name, Origin(located.file, layer, refused=tuple(entry.faults)))
     if not name.strip() or clean(name) != name or len(name) > 100:
-        entry.faults.append(
-            located.fault(entry.path, "this is not a valid server name", "use letters and digits")
-        )
+        fault = located.fault(entry.path, "this is not a valid server name", "use letters and digits")
+        entry.faults.append(fault)
         entry.is_broken = True
     transport, command, url = _read_target(entry)
     server = McpServer(
@@ -237,7 +226,6 @@ def _build_server(name: str, entry: McpEntry, layer: Layer, private: bool) -> Mc
 
 
 def _read_target(entry: McpEntry) -> tuple[Transport, tuple[str, ...], str]:
-    """The transport, and the command to start or the address."""
     written = entry.text("type") or entry.text("transport")
     listed = isinstance(entry.at("command"), list)
     program = entry.words("command") if listed else tuple(item for item in (entry.text("command"),) if item)
@@ -277,10 +265,8 @@ def _read_oauth(entry: McpEntry) -> Mapping[str, Json]:
         return {}
     masked: dict[str, Json] = {key: MASK if SECRET_NAME.search(key) else item for key, item in value.items()}
     entry.understood["oauth"] = masked
-    return {
-        key: entry.filled("oauth", element, key) if isinstance(element, str) else element
-        for key, element in value.items()
-    }
+    texts = {key: entry.filled("oauth", item, key) for key, item in value.items() if isinstance(item, str)}
+    return value | texts
 
 
 def _refuse_unsafe_fields(entry: McpEntry) -> None:
@@ -335,9 +321,8 @@ def _read_document(file: Path) -> tuple[dict[str, Json], dict[str, Json]]:
     except FileNotFoundError:
         return {}, {}
     except ValueError as error:
-        raise CockpitError(
-            f"{file} is not plain JSON ({error}), so it is not rewritten", "add the server by hand"
-        ) from error
+        reason = f"{file} is not plain JSON ({error}), so it is not rewritten"
+        raise CockpitError(reason, "add the server by hand") from error
     servers = document.get("mcpServers", {}) if isinstance(document, dict) else None
     if not isinstance(document, dict) or not isinstance(servers, dict):
         raise CockpitError(f"{file} has no table of servers", "fix it by hand first")

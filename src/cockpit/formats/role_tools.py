@@ -72,23 +72,19 @@ def read_tools(fields: FieldReader, family: str) -> tuple[tuple[str, ...] | None
         listed = None
     if listed is not None and family == "gemini":
         listed = tuple(_convert_gemini_name(name) for name in listed)
-    listed = (
-        None if listed is None else tuple(name for name in listed if not _is_malformed(fields, "tools", name))
-    )
+    if listed is not None:
+        listed = tuple(name for name in listed if not _is_malformed(fields, "tools", name))
     denied += _read_permissions(fields)
-    valid = tuple(
-        item for item in dict.fromkeys(denied) if not _is_malformed(fields, "disallowedTools", item)
-    )
-    return listed, valid
+    unique = dict.fromkeys(denied)
+    return listed, tuple(item for item in unique if not _is_malformed(fields, "disallowedTools", item))
 
 
 def _is_malformed(fields: FieldReader, key: str, entry: str) -> bool:
     """Whether a list entry cannot be parsed, like `Bash(git`; records the fault."""
     if entry.count("(") == entry.count(")") and not entry.startswith("("):
         return False
-    fields.faults.append(
-        fields.document.fault(key, f"{entry!r} is not a tool", "write `Tool` or `Tool(pattern)`")
-    )
+    fault = fields.document.fault(key, f"{entry!r} is not a tool", "write `Tool` or `Tool(pattern)`")
+    fields.faults.append(fault)
     return True
 
 
@@ -115,15 +111,10 @@ def _read_permissions(fields: FieldReader) -> list[str]:
 
 def _read_denied_patterns(fields: FieldReader, key: str, name: str, table: Mapping[str, Json]) -> list[str]:
     if table.get("*") == "deny":
-        allowed = [pattern for pattern, value in table.items() if value != "deny"]
-        if allowed:
-            fields.faults.append(
-                fields.document.fault(
-                    "permission",
-                    f"`{key}` denies all but {', '.join(allowed)}, which is read as denying all",
-                    f"list the calls instead: `tools: {name}({allowed[0]})`",
-                )
-            )
+        if allowed := [pattern for pattern, value in table.items() if value != "deny"]:
+            reason = f"`{key}` denies all but {', '.join(allowed)}, which is read as denying all"
+            remedy = f"list the calls instead: `tools: {name}({allowed[0]})`"
+            fields.faults.append(fields.document.fault("permission", reason, remedy))
         return [name]
     if "allow" in table.values():
         _refuse_allow(fields, key)
@@ -131,13 +122,9 @@ def _read_denied_patterns(fields: FieldReader, key: str, name: str, table: Mappi
 
 
 def _refuse_allow(fields: FieldReader, key: str) -> None:
-    fields.faults.append(
-        fields.document.fault(
-            "permission",
-            f"`{key}` allows, but a role can only restrict: such calls are asked about as usual",
-            "put such rules under [permissions] in your own settings",
-        )
-    )
+    reason = f"`{key}` allows, but a role can only restrict: such calls are asked about as usual"
+    remedy = "put such rules under [permissions] in your own settings"
+    fields.faults.append(fields.document.fault("permission", reason, remedy))
 
 
 def _convert_gemini_name(name: str) -> str:

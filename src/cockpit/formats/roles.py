@@ -6,7 +6,6 @@ A field can only restrict. One that would allow more than the parent may do is r
 the rest of the file is used.
 """
 
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -15,16 +14,25 @@ from typing import cast
 
 from cockpit import paths
 from cockpit.formats.config_files import parse_config
-from cockpit.formats.fields import FieldReader, add_shadowed, parse_model
-from cockpit.formats.frontmatter import FENCE, FrontmatterCache, FrontmatterDocument, parse_frontmatter
+from cockpit.formats.fields import FieldReader, parse_model, select_strongest
+from cockpit.formats.frontmatter import (
+    FrontmatterCache,
+    FrontmatterDocument,
+    parse_frontmatter,
+    strip_frontmatter,
+)
 from cockpit.formats.role_tools import CHANGING_TOOLS, read_tools
 from cockpit.formats.search_folders import (
     SearchFolder,
     find_repository_top,
     list_search_folders,
-    refuse_outside_link,
+    project_folders,
+    read_definitions,
+    refuse_file,
+    scan_folder,
+    user_folders,
 )
-from cockpit.plugin.agents import USUAL_STEPS, Isolation, Quota, Role
+from cockpit.plugin.agents import USUAL_STEPS, Quota, Role
 from cockpit.plugin.origin import FileProblem, Layer, Origin, Unloaded
 from cockpit.protocol.messages import Json, Mode
 from cockpit.settings import file_io
@@ -75,8 +83,8 @@ def read_role(
         else:
             document = _read_markdown(path, heads)
     except OSError as error:
-        fault = FileProblem(str(path), 0, f"it cannot be read: {error.strerror or error}", "fix or remove it")
-        return Unloaded(path.stem, Origin(str(path), layer, refused=(fault,)))
+        reason = f"it cannot be read: {error.strerror or error}"
+        return refuse_file(path, path.stem, layer, reason, "fix or remove it")
     return build_role(document, path.stem, layer, family, bounds)
 
 
@@ -94,33 +102,32 @@ def build_role(
     instructions = document.body.strip() or fields.text("developer_instructions") or fields.text("prompt")
     if not instructions.strip():
         what = "developer_instructions" if family == "codex" else "the text below the frontmatter"
-        fields.faults.append(
-            document.fault("name", f"it has no instructions: {what} is empty", f"write {what}")
-        )
+        reason = f"it has no instructions: {what} is empty"
+        fields.faults.append(document.fault("name", reason, f"write {what}"))
         return Unloaded(named, fields.origin(layer))
     if not document.fields and family != "codex":
-        fault = FileProblem(
-            document.file, 1, "it has no frontmatter", "start with `---`, `name:`, `description:`, `---`"
-        )
+        remedy = "start with `---`, `name:`, `description:`, `---`"
+        fault = FileProblem(document.file, 1, "it has no frontmatter", remedy)
         return Unloaded(named, Origin(document.file, layer, refused=(*document.faults, fault)))
     if fields.flag("disable"):
         fields.refuse("disable", "the file says `disable`", "remove `disable` to use it")
         return Unloaded(named, fields.origin(layer))
     tools, denied = read_tools(fields, family)
+    effort_key = "model_reasoning_effort" if "model_reasoning_effort" in document.fields else "effort"
     role = Role(
         name=named,
         description=_read_description(fields, instructions),
         instructions=instructions,
         tools=tools,
-        model=_read_model(fields, family),
+        model=parse_model(fields.text("model"), family),
         max_steps=_read_steps(fields, bounds),
         mode=_read_mode(fields, bounds),
         denied_tools=denied,
         skills=fields.words("skills") or () if not isinstance(document.fields.get("skills"), dict) else (),
         mcp_servers=_read_servers(fields),
         background=fields.flag("background"),
-        isolation=_read_isolation(fields),
-        effort=_read_effort(fields),
+        isolation="worktree" if fields.choice("isolation", ("worktree", "none")) == "worktree" else "none",
+        effort=fields.choice(effort_key, ("none", *EFFORTS)),
         color=fields.text("color"),
         memory=_read_memory(fields),
         prompt=fields.text("initialPrompt"),
@@ -136,51 +143,37 @@ def build_role(
 def _read_markdown(path: Path, heads: FrontmatterCache | None) -> FrontmatterDocument:
     """A Markdown file: its frontmatter from the cache if given, its body in full."""
     text = file_io.read_text(path)
-    if heads is None:
+    if heads is None or (body := strip_frontmatter(text)) == text:
         return parse_frontmatter(text, str(path))
-    lines = text.removeprefix("\ufeff").split("\n")
-    end = next((at for at, line in enumerate(lines[1:], 1) if FENCE.match(line)), 0)
-    if not FENCE.match(lines[0]) or not end:
-        return parse_frontmatter(text, str(path))
-    return replace(heads.read(path), body="\n".join(lines[end + 1 :]), body_line=end + 2)
+    return replace(heads.read(path), body=body, body_line=text.count("\n") - body.count("\n") + 1)
 
 
 def _read_toml(text: str, file: str) -> FrontmatterDocument:
     config = parse_config(text, file)
-    table = config.table()
-    return FrontmatterDocument(file, table, {key: config.line(key) for key in table}, faults=config.faults)
+    return FrontmatterDocument(file, config.table(), faults=config.faults, config=config)
 
 
 def _read_name(fields: FieldReader, stem: str, family: str) -> str:
     written = fields.text("name")
     if not written and family != "opencode" and fields.document.fields:
-        fault = FileProblem(
-            fields.document.file, 1, "it has no `name`", f"add `name: {stem}`; {stem} is used"
-        )
-        fields.faults.append(fault)
+        remedy = f"add `name: {stem}`; {stem} is used"
+        fields.faults.append(FileProblem(fields.document.file, 1, "it has no `name`", remedy))
     written = written or stem
     if NAME_PATTERN.fullmatch(written):
         return written
     usable = re.sub(r"[^\w.:/-]+", "-", written.strip()).strip("-").lower()[:64] or stem
-    fields.refuse(
-        "name", f"{written!r} is not a valid name", f"use letters, digits and `-`; {usable} is used"
-    )
+    remedy = f"use letters, digits and `-`; {usable} is used"
+    fields.refuse("name", f"{written!r} is not a valid name", remedy)
     return usable
 
 
 def _read_description(fields: FieldReader, instructions: str) -> str:
-    """The description in one line, without Claude's `<example>` blocks, which would cost tokens in every
-    request."""
+    """The description in one line, without Claude's `<example>` blocks, which would cost tokens."""
     text = fields.text("description")
     if not text:
         fields.refuse("description", "it has no description, so no model knows when to use it", "add a line")
         text = next((line.strip("# ") for line in instructions.splitlines() if line.strip("# ")), "")
     return " ".join(re.split(r"<example>|\\n", text)[0].split())
-
-
-def _read_model(fields: FieldReader, family: str) -> str:
-    """A tier, `provider:model`, or an empty string for the parent's model."""
-    return parse_model(fields.text("model"), family)
 
 
 def _read_steps(fields: FieldReader, bounds: RoleBounds) -> int:
@@ -189,11 +182,9 @@ def _read_steps(fields: FieldReader, bounds: RoleBounds) -> int:
         if steps is None:
             continue
         if steps > bounds.steps:
-            fields.refuse(
-                key,
-                f"`{key}: {steps:g}` is more than the {bounds.steps} steps that settings allow",
-                f"at most {bounds.steps}, or raise `agents.steps` in your settings",
-            )
+            reason = f"`{key}: {steps:g}` is more than the {bounds.steps} steps that settings allow"
+            remedy = f"write at most {bounds.steps}, or raise `agents.steps` in your settings"
+            fields.refuse(key, reason, remedy)
         return min(int(steps), bounds.steps)
     return min(USUAL_STEPS, bounds.steps)
 
@@ -207,11 +198,10 @@ def _read_mode(fields: FieldReader, bounds: RoleBounds) -> Mode | None:
     written = fields.choice(key, tuple(table))
     mode = table.get(written)
     if mode is not None and MODES.index(mode) < MODES.index(bounds.mode):
-        fields.refuse(
-            key,
-            f"`{key}: {written}` allows more than the mode {bounds.mode} of sessions; a role only restricts",
-            f"remove it; to use {mode}, choose that mode for the session",
+        reason = (
+            f"`{key}: {written}` allows more than the mode {bounds.mode} of sessions; a role only restricts"
         )
+        fields.refuse(key, reason, f"remove it; to use {mode}, choose that mode for the session")
         return None
     return mode
 
@@ -231,34 +221,17 @@ def _read_servers(fields: FieldReader) -> tuple[str, ...] | None:
             names += str(item).replace(",", " ").split()
     fields.understood[key] = cast("Json", list(names))
     if defined:
-        fields.faults.append(
-            fields.document.fault(
-                key,
-                f"it would start a server of its own: {', '.join(defined)}; a role can only restrict",
-                "put the server into .mcp.json, where it needs your approval once, and name it here",
-            )
-        )
+        reason = f"it would start a server of its own: {', '.join(defined)}; a role can only restrict"
+        remedy = "put the server into .mcp.json, where it needs your approval once, and name it here"
+        fields.faults.append(fields.document.fault(key, reason, remedy))
     return tuple(dict.fromkeys(names))
-
-
-def _read_isolation(fields: FieldReader) -> Isolation:
-    value = fields.choice("isolation", ("worktree", "none"))
-    return "worktree" if value == "worktree" else "none"
-
-
-def _read_effort(fields: FieldReader) -> str:
-    key = "model_reasoning_effort" if "model_reasoning_effort" in fields.document.fields else "effort"
-    return fields.choice(key, ("none", *EFFORTS))
 
 
 def _read_memory(fields: FieldReader) -> str:
     value = fields.choice("memory", MEMORIES)
     if value:
-        fields.refuse(
-            "memory",
-            "memory for roles is not supported yet",
-            "leave it; it takes effect once it is supported",
-        )
+        remedy = "leave it; it takes effect once it is supported"
+        fields.refuse("memory", "memory for roles is not supported yet", remedy)
     return value
 
 
@@ -269,11 +242,8 @@ def _read_quota(fields: FieldReader, bounds: RoleBounds) -> Quota:
         if key in ("steps", "tokens", "seconds", "output") and isinstance(value, int | float) and value > 0:
             numbers[key] = float(value)
         else:
-            fields.refuse(
-                "quota",
-                f"`quota.{key}: {value!r}` is not a quota",
-                "use positive numbers for steps, tokens, seconds and output",
-            )
+            remedy = "use positive numbers for steps, tokens, seconds and output"
+            fields.refuse("quota", f"`quota.{key}: {value!r}` is not a quota", remedy)
     if minutes := fields.number("timeout_mins"):
         numbers.setdefault("seconds", 60 * minutes)
     whole = {key: int(value) for key, value in numbers.items() if key != "seconds"}
@@ -292,30 +262,12 @@ def _is_read_only(tools: tuple[str, ...] | None) -> bool:
 
 
 # The strongest first.
-PROJECT_FOLDERS = (
-    ("cockpit", ".cockpit/agents"),
-    ("claude", ".claude/agents"),
-    ("agents", ".agents/agents"),
-    ("opencode", ".opencode/agents"),
-    ("opencode", ".opencode/agent"),
-    ("gemini", ".gemini/agents"),
-    ("codex", ".codex/agents"),
-)
-USER_FOLDERS = (
-    ("cockpit", "agents"),
-    ("claude", ".claude/agents"),
-    ("agents", ".agents/agents"),
-    ("agents", ".config/agents/agents"),
-    ("opencode", ".config/opencode/agents"),
-    ("opencode", ".config/opencode/agent"),
-    ("gemini", ".gemini/agents"),
-    ("codex", ".codex/agents"),
-)
+PROJECT_FOLDERS = (*project_folders("agents"), ("codex", ".codex/agents"))
+USER_FOLDERS = (*user_folders("agents"), ("codex", ".codex/agents"))
 NOT_ROLES = frozenset(
     {"readme", "changelog", "license", "licence", "contributing", "agents", "claude", "gemini"}
 )
 MAX_DEPTH = 3
-MAX_ENTRIES = 1_000
 
 
 def find_roles(
@@ -339,17 +291,15 @@ def find_roles_in(
     top: Path | None = None,
 ) -> tuple[Role | Unloaded, ...]:
     """The roles in `folders`, strongest first. A project's file must be below `top`, also if it is a link."""
-    roles: dict[tuple[str, str], Role | Unloaded] = {}
-    visited: set[str] = set()
-    for place in folders:
-        for path in find_role_files(place.folder, ".toml" if place.family == "codex" else ".md"):
-            real = os.path.realpath(path)
-            if real in visited:
-                continue
-            visited.add(real)
-            refused = refuse_outside_link(path, path.stem, place, top, "agents")
-            _add_role(roles, refused or read_role(path, place.layer, place.family, bounds, heads))
-    return tuple(roles.values())
+
+    def find(place: SearchFolder) -> Iterator[tuple[Path, str]]:
+        suffix = ".toml" if place.family == "codex" else ".md"
+        return ((path, path.stem) for path in find_role_files(place.folder, suffix))
+
+    def read(path: Path, _: str, place: SearchFolder) -> Role | Unloaded:
+        return read_role(path, place.layer, place.family, bounds, heads)
+
+    return select_strongest(read_definitions(folders, find, read, top, "agents"))
 
 
 def read_roles_flag(table: Mapping[str, Json], bounds: RoleBounds) -> tuple[Role | Unloaded, ...]:
@@ -357,10 +307,8 @@ def read_roles_flag(table: Mapping[str, Json], bounds: RoleBounds) -> tuple[Role
     made: list[Role | Unloaded] = []
     for name, fields in table.items():
         if not isinstance(fields, dict):
-            fault = FileProblem(
-                "--agents", 0, f"`{name}` is {fields!r}", 'write {"description": ..., "prompt": ...}'
-            )
-            made.append(Unloaded(name, Origin("--agents", "flags", refused=(fault,))))
+            remedy = 'write {"description": ..., "prompt": ...}'
+            made.append(refuse_file("--agents", name, "flags", f"`{name}` is {fields!r}", remedy))
             continue
         document = FrontmatterDocument("--agents", {"name": name, **fields})
         made.append(build_role(document, name, "flags", "claude", bounds))
@@ -369,12 +317,7 @@ def read_roles_flag(table: Mapping[str, Json], bounds: RoleBounds) -> tuple[Role
 
 def find_role_files(folder: Path, suffix: str, depth: int = MAX_DEPTH) -> Iterator[Path]:
     """The files in a folder and its subfolders, sorted by name."""
-    try:
-        with os.scandir(folder) as entries:
-            sorted_entries = sorted(entries, key=lambda entry: entry.name)[:MAX_ENTRIES]
-    except OSError:
-        return
-    for entry in sorted_entries:
+    for entry in scan_folder(folder):
         if entry.name.startswith(".") or entry.name.lower() in ("drafts", "node_modules"):
             continue
         path = Path(entry.path)
@@ -382,17 +325,3 @@ def find_role_files(folder: Path, suffix: str, depth: int = MAX_DEPTH) -> Iterat
             yield path
         elif depth > 1 and path.suffix == "" and path.is_dir():
             yield from find_role_files(path, suffix, depth - 1)
-
-
-def _add_role(roles: dict[tuple[str, str], Role | Unloaded], item: Role | Unloaded) -> None:
-    """Keep the first role of a name; a file that could not be read shadows nothing."""
-    if isinstance(item, Unloaded):
-        roles[item.origin.file, ""] = item
-        return
-    assert item.origin is not None
-    key = item.name, item.origin.layer
-    stronger = roles.get(key)
-    if isinstance(stronger, Role) and stronger.origin is not None:
-        roles[key] = replace(stronger, origin=add_shadowed(stronger.origin, item.origin))
-    else:
-        roles[key] = item

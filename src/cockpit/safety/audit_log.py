@@ -104,13 +104,10 @@ def store_head(folder: Path, session: str, hashed: str) -> None:
 def load_heads(folder: Path) -> dict[str, str]:
     """The newest hash that each session wrote, by a description for the user."""
     try:
-        result = sorted((folder / "audit-heads").iterdir())
+        files = sorted((folder / "audit-heads").iterdir())
     except OSError:
         return {}
-    return {
-        f"the head of session {finding.name}": finding.read_text("ascii", "replace").strip()
-        for finding in result
-    }
+    return {f"the head of session {file.name}": file.read_text("ascii", "replace").strip() for file in files}
 
 
 # A larger file is renamed and the chain continues in a new one.
@@ -191,11 +188,9 @@ class AuditLog:
     def noted(self, what: str, agent: str = "main", **fields: object) -> None:
         """Record anything else that changes what may run: `rewound`, `mode_changed`. Raises `AuditFailed`."""
         record = {"time": round(time.time(), 3), "session": self._session, "agent": agent, "what": what}
-        message = {
-            key: self._redacted(value) for key, value in fields.items() if value not in ("", [], {}, ())
-        }
+        known = {key: self._redacted(value) for key, value in fields.items() if value not in ("", [], {}, ())}
         try:
-            self._append(record | message)
+            self._append(record | known)
         except OSError as error:
             raise _write_failure(error) from error
 
@@ -277,7 +272,8 @@ class AuditLog:
 
     def _start_chain(self, descriptor: int, size: int) -> str:
         """Write the first line of the chain to a file that an earlier version started."""
-        raw = _read_all(descriptor, size)
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        raw = os.read(descriptor, size)
         digest = hashlib.sha256(raw).hexdigest()
         fields: dict[str, object] = {"what": CHAIN_STARTED, "unchained": raw.count(b"\n"), "sha256": digest}
         return self._write_record(descriptor, GENESIS, fields)
@@ -323,8 +319,3 @@ def _read_tail(descriptor: int, size: int) -> bytes:
         if start == 0 or end.count(b"\n") > 2:
             return end
         length *= 4
-
-
-def _read_all(descriptor: int, size: int) -> bytes:
-    os.lseek(descriptor, 0, os.SEEK_SET)
-    return os.read(descriptor, size)

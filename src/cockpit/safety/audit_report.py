@@ -40,9 +40,8 @@ def verify_audit(folder: Path, anchors: Mapping[str, str]) -> AuditVerification:
     known = {**audit_log.load_heads(folder), **anchors}
     missing = tuple(where for where, hashed in known.items() if hashed not in reading.hashes)
     # Lines after a fault were not read, so nothing is known about their heads.
-    return AuditVerification(
-        len(files), reading.lines, reading.unchained, reading.fault, () if reading.fault else missing
-    )
+    known_missing = () if reading.fault else missing
+    return AuditVerification(len(files), reading.lines, reading.unchained, reading.fault, known_missing)
 
 
 def read_records(folder: Path) -> Iterator[AuditRecord]:
@@ -77,19 +76,13 @@ class AuditSummary:
             self.denied[tool] += 1
         elif approver != "person":
             rules = row.get("rules")
-            operands = ", ".join(map(str, rules)) if isinstance(rules, list) and rules else "no rule"
-            self.unasked[f"{tool}: {operands}"] += 1
+            named = ", ".join(map(str, rules)) if isinstance(rules, list) and rules else "no rule"
+            self.unasked[f"{tool}: {named}"] += 1
 
     def as_json(self) -> dict[str, object]:
-        return {
-            "decisions": self.decisions,
-            "asked": self.asked,
-            "levels": dict(self.levels),
-            "tools": dict(self.tools),
-            "approvers": dict(self.approvers),
-            "denied": dict(self.denied),
-            "unasked": dict(self.unasked),
-        }
+        counters = ("levels", "tools", "approvers", "denied", "unasked")
+        counts = {name: dict(getattr(self, name)) for name in counters}
+        return {"decisions": self.decisions, "asked": self.asked, **counts}
 
 
 def summarize(rows: Iterable[AuditRecord], since: float) -> AuditSummary:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 UNUSUAL_BLANKS = (
     "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
 )
-LINE_SEPARATORS = "\u2028\u2029\u0085"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,24 +22,16 @@ def find_hidden_characters(text: str) -> HiddenCharacters | None:
     """The hidden characters of `text`, or None."""
     if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
         return None
-    result = sorted({character for character in text if is_hidden(character)})
-    if not result:
-        return None
-    names = ", ".join(
-        f"U+{ord(character):04X} {_character_name(character)}".rstrip() for character in result[:5]
-    )
-    return HiddenCharacters(names, "\0" in result)
+    hidden = sorted(set(filter(is_hidden, text)))
+    names = (f"U+{ord(sign):04X} {_character_name(sign)}".rstrip() for sign in hidden[:5])
+    return HiddenCharacters(", ".join(names), "\0" in hidden) if hidden else None
 
 
 def is_hidden(sign: str) -> bool:
     """Whether it is a control character, a direction mark, an invisible character or an unusual blank."""
     if sign in "\n\t" or " " <= sign <= "~":
         return False
-    return (
-        sign in UNUSUAL_BLANKS
-        or sign in LINE_SEPARATORS
-        or unicodedata.category(sign) in ("Cc", "Cf", "Co", "Cs", "Cn")
-    )
+    return sign in UNUSUAL_BLANKS or unicodedata.category(sign) in ("Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp")
 
 
 def _character_name(sign: str) -> str:
@@ -48,20 +39,13 @@ def _character_name(sign: str) -> str:
     return known.get(sign, unicodedata.name(sign, ""))
 
 
-_VISIBLE_CONTROLS = frozenset("\n\t")
-
-
 def describe_misleading_character(text: str) -> str:
     """Says which character hides what a PowerShell line says, or returns an empty string."""
-    for sign in (
-        text
-        if not text.isascii()
-        else [character for character in text if character < " " or character == "\x7f"]
-    ):
-        if sign in _VISIBLE_CONTROLS or (sign.isascii() and sign.isprintable()):
+    for sign in text:
+        if " " <= sign <= "~" or sign in "\n\t":
             continue
         category = unicodedata.category(sign)
-        if category in ("Cc", "Cf", "Zl", "Zp", "Cs", "Co") or (category == "Zs" and sign != " "):
+        if category in ("Cc", "Cf", "Zl", "Zp", "Cs", "Co", "Zs"):
             return f"it contains U+{ord(sign):04X}, which is not visible"
         if sign in "\u2018\u2019\u201a\u201b\u201c\u201d\u201e\u2013\u2014\u2015":
             return f"it contains U+{ord(sign):04X}, which PowerShell reads as a quote or a dash"

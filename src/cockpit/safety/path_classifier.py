@@ -17,8 +17,8 @@ def classify_path(path: str, access: Access, context: ExecutionContext) -> PathV
     classified by its text alone.
     """
     if context.platform == "windows" and os.name != "nt":
-        operands = _from(path, context, windows=True)
-        return judge_windows_path(operands, access, context.root, context.home, context.own)
+        full = _from(path, context, windows=True)
+        return judge_windows_path(full, access, context.root, context.home, context.own)
     return make_resolver(context).judge(_from(path, context), access)
 
 

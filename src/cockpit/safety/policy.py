@@ -32,32 +32,28 @@ def _load_merged(own: str | None, user: Path | None, theirs: str | None, project
     basis = load_builtin_rules()
     rules, sources, left_out = list(basis.rules), list(basis.sources), list[str]()
     if user is not None and own is not None:
-        result = _parse_rules(own, user, "user")
         sources.append(str(user))
         places = {rule.id: at for at, rule in enumerate(rules)}
-        for rule in result:
+        for rule in _parse_rules(own, user, "user"):
             if rule.id in places:
                 rules[places[rule.id]] = rule
             else:
                 rules.append(rule)
     if project is not None and theirs is not None:
-        result = _parse_rules(theirs, project, "project")
         sources.append(str(project))
         present = {rule.id: rule for rule in rules}
-        for rule in result:
+        for rule in _parse_rules(theirs, project, "project"):
             lower = present.get(rule.id)
             if rule.level == "allow" or (lower and LEVEL_RANK[rule.level] < LEVEL_RANK[lower.level]):
-                left_out.append(
-                    f"{project}:{rule.line}: {rule.id} would loosen a rule; a project can only tighten rules"
-                )
+                reason = f"{rule.id} would loosen a rule; a project can only tighten rules"
+                left_out.append(f"{project}:{rule.line}: {reason}")
             else:
                 rules.append(rule)
     if len(sources) == len(basis.sources):
         return basis
-    created = index_rules(tuple(sources), tuple(rules), tuple(left_out))
-
-    verify_examples(created, tuple(rule for rule in rules if rule.source != "built-in"))
-    return created
+    merged = index_rules(tuple(sources), tuple(rules), tuple(left_out))
+    verify_examples(merged, tuple(rule for rule in rules if rule.source != "built-in"))
+    return merged
 
 
 @lru_cache(maxsize=1)
@@ -84,9 +80,8 @@ def _read_text(path: Path | None) -> str | None:
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsInvalid(
-            f"{path} cannot be read: {error}", "fix its permissions or encoding, or move it away"
-        ) from error
+        hint = "fix its permissions or encoding, or move it away"
+        raise SettingsInvalid(f"{path} cannot be read: {error}", hint) from error
 
 
 def _parse_rules(text: str, path: Path, source: str) -> list[CommandRule]:
@@ -105,17 +100,15 @@ def verify_examples(rules: RuleSet, chosen: tuple[CommandRule, ...]) -> None:
 
     for rule in chosen:
         context = SANDBOXED_CONTEXT if rule.needs == "sandbox" else EXAMPLE_CONTEXT
-        for item, lines in ((True, rule.match), (False, rule.not_match)):
+        for expected, lines in ((True, rule.match), (False, rule.not_match)):
             for line in lines:
                 verdict = judge_line(line, "bash", context, rules).verdict
-                hit = any(rule.id in part.rules for part in verdict.parts) and (
-                    rule.level != "allow" or verdict.level == "allow"
-                )
-                if hit is not item:
-                    word = "does not match" if item else "matches"
+                applies = any(rule.id in part.rules for part in verdict.parts)
+                if (applies and (rule.level != "allow" or verdict.level == "allow")) is not expected:
+                    word = "does not match" if expected else "matches"
+                    reason = f"the rule `{rule.id}` {word} its example {line!r}"
                     raise SettingsInvalid(
-                        f"{rule.file}:{rule.line}: the rule `{rule.id}` {word} its example {line!r}",
-                        "correct the rule or the example",
+                        f"{rule.file}:{rule.line}: {reason}", "correct the rule or the example"
                     )
 
 

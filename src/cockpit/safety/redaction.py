@@ -6,6 +6,7 @@ edit loses known values only (see `file_reads`). Writes nothing.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
@@ -58,13 +59,10 @@ def _map_sequence(value: tuple[object, ...] | list[object], clean: TextFilter) -
 
 
 def _map_dataclass(value: Any, clean: TextFilter) -> object:
-    changed = {}
     cls: Any = type(value)
-    for name in _field_names(cls):
-        old = getattr(value, name)
-        new = _map_value(old, clean)
-        if new is not old:
-            changed[name] = new
+    old = {name: getattr(value, name) for name in _field_names(cls)}
+    new = {name: _map_value(item, clean) for name, item in old.items()}
+    changed = {name: item for name, item in new.items() if item is not old[name]}
     return replace(value, **changed) if changed else value
 
 
@@ -108,28 +106,31 @@ class Redactor:
         self._keys = len(known)
         values = {key: f"{name} key" for key, name in known.items() if secret_patterns.is_redactable("", key)}
         values |= self._own
-        secrets_found = {
+        names = {
             form: name for value, name in values.items() for form in secret_patterns.encoded_forms(value)
         }
         # Longest first, as one value may contain another.
-        self._names = {form: secrets_found[form] for form in sorted(secrets_found, key=len, reverse=True)}
+        self._names = {form: names[form] for form in sorted(names, key=len, reverse=True)}
         self._searched = tuple((form, _search_bytes(form)) for form in self._names)
         self._bounds = frozenset(form[at : at + 4] for form in self._names for at in range(len(form) - 3))
 
     def spans(self, text: str) -> list[tuple[int, int, str]]:
         """Where `text` contains secrets, known or by pattern: start, end, name. They may overlap."""
         whole = _search_bytes(text)
-        secrets_found = [
+        known = [
             (match.start(), match.end(), self._names[form])
             for form, raw in self._searched
             if raw in whole
             for match in _across_lines(form).finditer(text)
         ]
-        return sorted([*secrets_found, *secret_patterns.find_secrets(text)])
+        return sorted([*known, *secret_patterns.find_secrets(text)])
 
     def text(self, text: str) -> str:
         """`text` without known values and without what looks like a secret."""
-        return self._shapes(self.exact(text))
+        text = self.exact(text)
+        for start, end, kind in reversed(secret_patterns.find_secrets(text)):
+            text = f"{text[:start]}[redacted {kind}]{text[end:]}"
+        return text
 
     def exact(self, text: str) -> str:
         """`text` without the known values, whether plain, encoded or broken across lines."""
@@ -140,19 +141,10 @@ class Redactor:
         whole = _search_bytes(text)
         for form, raw in self._searched:
             if raw in whole:
-                text = self._replace_form(text, form)
-        return text
-
-    def _replace_form(self, text: str, form: str) -> str:
-        """`text` without `form`, also where it is broken across lines."""
-        end = f"[redacted {self._names[form]}]"
-        plain = text.replace(form, end)
-        return _across_lines(form).sub(lambda _: end, plain) if "\n" in plain else plain
-
-    def _shapes(self, text: str) -> str:
-        secrets_found = secret_patterns.find_secrets(text)
-        for start, end, kind in reversed(secrets_found):
-            text = f"{text[:start]}[redacted {kind}]{text[end:]}"
+                marker = f"[redacted {self._names[form]}]"
+                text = text.replace(form, marker)
+                if "\n" in text:
+                    text = _across_lines(form).sub(marker.replace("\\", r"\\"), text)
         return text
 
     def partial_start(self, text: str) -> int:
@@ -197,8 +189,7 @@ class Redactor:
             before, after = file.before or b"", file.after or b""
             if b"[redacted " not in after:
                 continue
-            old, new = (_markers(raw, kinds) for raw in (before, after))
-            if any(new.count(item) > old.count(item) for item in set(new)):
+            if Counter(_markers(after, kinds)) - Counter(_markers(before, kinds)):
                 return file.path
         return ""
 
@@ -228,10 +219,10 @@ def secrets_of(root: str, trusted: bool, ours: Mapping[str, str]) -> dict[str, s
     """The variables to redact: `ours` and those of a trusted folder's `.env` files."""
     from cockpit.settings.files import read_dotenv
 
-    secrets_found: dict[str, str] = {}
+    variables: dict[str, str] = {}
     for name in DOTENV_FILES if trusted else ():
-        secrets_found |= read_dotenv(Path(root) / name)
-    return secrets_found | dict(ours)
+        variables |= read_dotenv(Path(root) / name)
+    return variables | dict(ours)
 
 
 # How many characters are searched for an unfinished secret, and the most that is ever held back.
@@ -303,8 +294,8 @@ def _safe_length(text: str, redactor: Redactor) -> int:
     """How much of `text` can be passed on without splitting a secret."""
     tail = max(0, len(text) - LOOKBACK)
     cut = redactor.partial_start(text)
-    if secrets_found := _OPEN.search(text, tail):
-        cut = min(cut, secrets_found.start())
+    if match := _OPEN.search(text, tail):
+        cut = min(cut, match.start())
     at = text.rfind("-----BEGIN ", max(0, len(text) - MAX_HELD_BACK))
     if at >= 0 and _OPEN_PEM.match(text, at):
         cut = min(cut, at)

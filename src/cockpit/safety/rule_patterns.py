@@ -23,15 +23,13 @@ def matches_words(pattern: str, argv: tuple[str | None, ...], bare: bool) -> boo
         return False
     shape = f"{pattern[:-2]} *".split() if pattern.endswith(":*") else pattern.split()
     words = list(argv)
-    if not bare and words[0] is not None:
-        words[0] = words[0].replace("\\", "/").rpartition("/")[2] if "/" not in shape[0] else words[0]
+    if not bare and words[0] is not None and "/" not in shape[0]:
+        words[0] = words[0].replace("\\", "/").rpartition("/")[2]
     if shape[-1:] == ["*"] and len(shape) > 1:
         shape = shape[:-1]
         words = words[: len(shape)]
-    if len(words) != len(shape):
-        return False
-    return all(
-        word is not None and fnmatch.fnmatchcase(word, item) for word, item in zip(words, shape, strict=True)
+    return len(words) == len(shape) and all(
+        word is not None and fnmatch.fnmatchcase(word, form) for word, form in zip(words, shape, strict=True)
     )
 
 
@@ -77,16 +75,7 @@ def restricts_path(pattern: str, path: str, root: str) -> bool:
 @cache
 def _glob(pattern: str) -> re.Pattern[str]:
     """`**` crosses folders, `*` and `?` do not; a bare folder covers everything below it."""
-    out: list[str] = []
-    at = 0
-    while at < len(pattern):
-        if pattern.startswith("**/", at):
-            out.append("(?:.*/)?")
-            at += 3
-        elif pattern.startswith("**", at):
-            out.append(".*")
-            at += 2
-        else:
-            out.append({"*": "[^/]*", "?": "[^/]"}.get(pattern[at], re.escape(pattern[at])))
-            at += 1
-    return re.compile("".join(out) + r"(?:/.*)?\Z", re.DOTALL)
+    forms = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    pieces = re.split(r"(\*\*/|\*\*|[*?])", pattern)
+    regex = "".join(forms.get(piece, re.escape(piece)) for piece in pieces)
+    return re.compile(regex + r"(?:/.*)?\Z", re.DOTALL)

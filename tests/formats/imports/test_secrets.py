@@ -41,7 +41,7 @@ def test_no_secret_of_a_command_line_stays(words: tuple[str, ...], out: tuple[st
         ("--dsn", "postgres://me:${DB_PASSWORD}@db/x"),
     ],
 )
-def test_what_is_none_stays(words: tuple[str, ...]) -> None:
+def test_values_without_secrets_are_unchanged(words: tuple[str, ...]) -> None:
     assert replace_in_arguments(words, "db") == (words, ())
 
 

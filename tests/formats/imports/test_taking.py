@@ -45,9 +45,7 @@ def servers() -> dict[str, dict[str, object]]:
     return found
 
 
-def test_claude_s_rules_and_servers_are_read_in_place_and_its_allows_want_a_yes(
-    rows: Rows, person: Path
-) -> None:
+def test_claude_is_read_in_place_and_its_allow_rules_need_consent(rows: Rows, person: Path) -> None:
     found = rows("claude")
     assert found["rule", "deny Bash(curl *)"].state == "in place"
     assert found["mcp", "github"].state == "in place"
@@ -222,7 +220,7 @@ def test_vibe(rows: Rows) -> None:
 def test_no_secret_is_copied_shown_or_written(rows: Rows, copy: bool) -> None:
     found = rows("claude", "codex", "opencode", "crush", "vibe", copy=copy)
     apply_import(found.values(), loosening=True)
-    written = [one.read_text(encoding="utf-8") for one in paths.config().rglob("*") if one.is_file()]
+    written = [item.read_text(encoding="utf-8") for item in paths.config().rglob("*") if item.is_file()]
     assert len(written) >= 5
     for secret in SECRETS:
         assert not [text for text in written if secret in text]
@@ -231,14 +229,14 @@ def test_no_secret_is_copied_shown_or_written(rows: Rows, copy: bool) -> None:
 
 def test_a_second_time_changes_nothing(rows: Rows) -> None:
     apply_import(rows("codex", "opencode", "crush", "vibe").values(), loosening=True)
-    before = {one: one.read_bytes() for one in paths.config().rglob("*") if one.is_file()}
+    before = {item: item.read_bytes() for item in paths.config().rglob("*") if item.is_file()}
     again = rows("codex", "opencode", "crush", "vibe")
     assert not [row for row in again.values() if row.state == "new"]
     assert apply_import(again.values(), loosening=True) == []
-    assert {one: one.read_bytes() for one in paths.config().rglob("*") if one.is_file()} == before
+    assert {item: item.read_bytes() for item in paths.config().rglob("*") if item.is_file()} == before
 
 
-def test_what_stands_there_is_never_written_over(rows: Rows) -> None:
+def test_existing_values_are_never_overwritten(rows: Rows) -> None:
     user_file().parent.mkdir(parents=True)
     user_file().write_text('# mine\n[models]\ndefault = "openai:x" # keep\n', encoding="utf-8")
     (paths.config() / "mcp.json").write_text(
@@ -256,14 +254,14 @@ def test_what_stands_there_is_never_written_over(rows: Rows) -> None:
     assert text.startswith("# mine\n") and '[models]\ndefault = "openai:x" # keep\n' in text
 
 
-def test_without_a_yes_nothing_that_loosens_is_written(rows: Rows) -> None:
+def test_nothing_that_loosens_is_written_without_consent(rows: Rows) -> None:
     apply_import(rows("claude", "codex", "opencode", "crush", "vibe", copy=True).values(), loosening=False)
     table = settings()
     permissions = table["permissions"]
     assert isinstance(permissions, dict) and "allow" not in permissions and "mode" not in table
 
 
-def test_a_project_s_files_name_no_endpoint_model_or_server_of_the_person(person: Path, root: Path) -> None:
+def test_project_files_choose_no_endpoint_model_or_server(person: Path, root: Path) -> None:
     (root / "opencode.json").write_text(
         json.dumps(
             {
@@ -286,7 +284,7 @@ def test_a_project_s_files_name_no_endpoint_model_or_server_of_the_person(person
     assert collect_settings(("opencode", "vibe"), root, False, person, KNOWN) == []
 
 
-def test_a_broken_file_is_told_with_its_line_and_the_others_are_read(rows: Rows, person: Path) -> None:
+def test_broken_file_is_reported_with_its_line(rows: Rows, person: Path) -> None:
     rows("crush")
     (person / ".config/crush/crush.json").write_text('{\n "mcp": {}\n "x": 1\n}', encoding="utf-8")
     (person / ".vibe/config.toml").write_text("a = 1\nb = [\n", encoding="utf-8")

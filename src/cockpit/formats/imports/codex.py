@@ -4,23 +4,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from cockpit.formats.config_files import ConfigFile
-from cockpit.formats.imports.collector import SettingsCollector
-from cockpit.protocol.mcp_names import mcp_tool_name
+from cockpit.formats.imports.collector import SettingsCollector, SettingsSection
 from cockpit.protocol.messages import Json
 
 AGENT = "codex"
 KNOWN_KEYS = frozenset(
-    {
-        "model",
-        "model_provider",
-        "model_providers",
-        "model_context_window",
-        "model_max_output_tokens",
-        "mcp_servers",
-        "approval_policy",
-        "sandbox_mode",
-        "review_model",
-    }
+    {"model", "model_provider", "model_providers", "model_context_window", "model_max_output_tokens"}
+    | {"mcp_servers", "approval_policy", "sandbox_mode", "review_model"}
 )
 REASONS = {
     "projects": "cockpit asks you about the trust of each folder itself",
@@ -33,123 +23,85 @@ REASONS = {
 RESPONSES_PROTOCOL = "it speaks the Responses protocol only (`wire_api`); cockpit speaks Chat Completions"
 
 
-def read(root: Path, trusted: bool, home: Path, gathering: SettingsCollector) -> None:
+def read(root: Path, trusted: bool, home: Path, collector: SettingsCollector) -> None:
     """Add what Codex's files say."""
-    if (doc := gathering.open(home / ".codex/config.toml")) is not None:
-        _collect_config(gathering, doc)
-    if trusted and (doc := gathering.open(root / ".codex/config.toml", True)) is not None:
-        _collect_config(gathering, doc)
+    for folder, is_project in ((home, False), *(((root, True),) if trusted else ())):
+        if (config := collector.open(folder / ".codex/config.toml", is_project)) is not None:
+            _collect_config(config)
     if (rules := home / ".codex/rules").is_dir():
         why = "its rules are a Starlark program: rewrite them like `Bash(git status *)`"
-        gathering.left(ConfigFile(str(rules), {}), (), "rule", "rules", why)
+        SettingsSection(collector, ConfigFile(str(rules), {})).left("rule", "rules", why)
 
 
-def _collect_config(gathering: SettingsCollector, doc: ConfigFile) -> None:
-    for name in doc.table("model_providers"):
-        _collect_provider(gathering, doc, name)
-    provider = doc.text("model_provider") or "openai"
-    if model := doc.text("model"):
-        gathering.model(doc, ("model",), provider, model, "models.default")
-    window, most = doc.at("model_context_window"), doc.at("model_max_output_tokens")
-    facts = {"window": window, "max_output": most}
-    gathering.prices(doc, ("model_context_window",), provider, doc.text("model"), facts)
-    for name in doc.table("mcp_servers"):
-        _collect_server(gathering, doc, name)
-    _collect_mode(gathering, doc)
-    for key in doc.table():
-        if key not in KNOWN_KEYS:
-            gathering.left(doc, (key,), "other", key, REASONS.get(key, "cockpit has no setting for it"))
+def _collect_config(config: SettingsSection) -> None:
+    for name, entry in config.tables("model_providers"):
+        _collect_provider(entry, name)
+    provider, model = config.text("model_provider") or "openai", config.text("model")
+    config.below("model").model(provider, model, "models.default")
+    facts = {"window": config.at("model_context_window"), "max_output": config.at("model_max_output_tokens")}
+    config.below("model_context_window").prices(provider, model, facts)
+    for name, entry in config.tables("mcp_servers"):
+        _collect_server(entry, name)
+    _collect_mode(config)
+    config.left_unknown(KNOWN_KEYS, REASONS)
 
 
-def _collect_provider(gathering: SettingsCollector, doc: ConfigFile, name: str) -> None:
-    path = ("model_providers", name)
-    headers: dict[str, Json] = dict(doc.table(*path, "http_headers"))
-    headers |= {key: f"${value}" for key, value in doc.table(*path, "env_http_headers").items()}
-    foreign = RESPONSES_PROTOCOL if doc.text(*path, "wire_api") == "responses" else ""
-    if doc.table(*path, "query_params"):
-        foreign = foreign or "it needs URL parameters (`query_params`), which cockpit does not send"
-    gathering.provider(
-        doc,
-        path,
+def _collect_provider(entry: SettingsSection, name: str) -> None:
+    headers: dict[str, Json] = dict(entry.table("http_headers"))
+    headers |= {key: f"${value}" for key, value in entry.table("env_http_headers").items()}
+    unsupported = ""
+    if entry.table("query_params"):
+        unsupported = "it needs URL parameters (`query_params`), which cockpit does not send"
+    if entry.text("wire_api") == "responses":
+        unsupported = RESPONSES_PROTOCOL
+    entry.provider(
         name,
-        url=doc.text(*path, "base_url"),
-        key=doc.text(*path, "experimental_bearer_token"),
-        key_env=doc.text(*path, "env_key"),
-        label=doc.text(*path, "name"),
+        url=entry.text("base_url"),
+        key=entry.text("experimental_bearer_token"),
+        key_env=entry.text("env_key"),
+        label=entry.text("name"),
         headers=headers,
-        foreign=foreign,
+        unsupported=unsupported,
     )
 
 
-def _collect_server(gathering: SettingsCollector, doc: ConfigFile, name: str) -> None:
-    path = ("mcp_servers", name)
-    env: dict[str, Json] = dict(doc.table(*path, "env"))
-    for row in doc.rows(*path, "env_vars"):
+def _collect_server(entry: SettingsSection, name: str) -> None:
+    env: dict[str, Json] = dict(entry.table("env"))
+    for row in entry.rows("env_vars"):
         variable = row.get("name") if isinstance(row, dict) else row
         if isinstance(variable, str):
             env[variable] = f"${{{variable}}}"
-    headers: dict[str, Json] = dict(doc.table(*path, "http_headers"))
-    headers |= {key: f"${{{value}}}" for key, value in doc.table(*path, "env_http_headers").items()}
-    if token := doc.text(*path, "bearer_token_env_var"):
+    headers: dict[str, Json] = dict(entry.table("http_headers"))
+    headers |= {key: f"${{{value}}}" for key, value in entry.table("env_http_headers").items()}
+    if token := entry.text("bearer_token_env_var"):
         headers["Authorization"] = f"Bearer ${{{token}}}"
-    elif secret := doc.text(*path, "bearer_token"):
+    elif secret := entry.text("bearer_token"):
         headers["Authorization"] = f"Bearer {secret}"
-    seconds = doc.at(*path, "tool_timeout_sec")
-    command = doc.text(*path, "command")
-    gathering.server(
-        doc,
-        path,
+    program = entry.text("command")
+    entry.server(
         name,
-        command=(command, *map(str, doc.rows(*path, "args"))) if command else (),
+        command=(program, *entry.words("args")) if program else (),
         env=env,
-        url=doc.text(*path, "url"),
         headers=headers,
-        cwd=doc.text(*path, "cwd"),
-        milliseconds=1000 * seconds if isinstance(seconds, int | float) else 0,
-        disabled=doc.at(*path, "enabled") is False,
+        cwd=entry.text("cwd"),
+        milliseconds=entry.milliseconds("tool_timeout_sec"),
+        disabled=entry.at("enabled") is False,
     )
-    deny_disabled_tools(gathering, doc, path, name, "disabled_tools", "enabled_tools")
+    entry.disabled_tools(name)
 
 
-def deny_disabled_tools(
-    gathering: SettingsCollector,
-    doc: ConfigFile,
-    path: tuple[str | int, ...],
-    server: str,
-    off: str,
-    only: str,
-) -> None:
-    """Tools of a server that are switched off, as deny rules."""
-    for at, tool in enumerate(doc.rows(*path, off)):
-        gathering.rule(doc, (*path, off, at), "deny", mcp_tool_name(server, str(tool)))
-    if doc.rows(*path, only):
-        example = mcp_tool_name(server, "NAME")
-        why = f"only some tools of {server} are enabled: deny the others, like {example}"
-        gathering.left(doc, (*path, only), "rule", f"{server} {only}", why)
-
-
-def _collect_mode(gathering: SettingsCollector, doc: ConfigFile) -> None:
+def _collect_mode(config: SettingsSection) -> None:
     """Codex's two settings as the mode that asks equally often."""
-    approval: Json = doc.at("approval_policy")
-    sandbox = doc.text("sandbox_mode")
+    approval, sandbox = config.at("approval_policy"), config.text("sandbox_mode")
     if isinstance(approval, Mapping):
-        gathering.left(
-            doc,
-            ("approval_policy",),
-            "mode",
-            "approval_policy",
-            "cockpit has rules for individual tools instead",
-        )
+        why = "cockpit has rules for individual tools instead"
+        config.below("approval_policy").left("mode", "approval_policy", why)
         return
     if not approval and not sandbox:
-        return
-    path = ("approval_policy",) if approval else ("sandbox_mode",)
-    if doc.is_project:
-        gathering.left(doc, path, "mode", "approval_policy", "a project may not set the user's mode")
         return
     if approval == "never":
         mode = {"danger-full-access": "full", "workspace-write": "auto-edit"}.get(sandbox, "deny")
     else:
         writes = sandbox in ("workspace-write", "danger-full-access") and approval != "untrusted"
         mode = "auto-edit" if writes else "ask"
-    gathering.mode(doc, path, mode)
+    config.below("approval_policy" if approval else "sandbox_mode").mode(mode)

@@ -4,12 +4,10 @@ Its agent and command files, and the commands in its settings, are read by cockp
 """
 
 import re
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import cast
 
-from cockpit.formats.config_files import ConfigFile
-from cockpit.formats.imports.collector import RuleLevel, SettingsCollector
+from cockpit.formats.imports.collector import RuleLevel, SettingsCollector, SettingsSection
 from cockpit.protocol.mcp_names import mcp_tool_name
 from cockpit.protocol.messages import Json
 from cockpit.settings import file_io
@@ -18,38 +16,16 @@ AGENT = "opencode"
 MAX_PROMPT_BYTES = 200_000
 FILE_NAMES = ("opencode.json", "opencode.jsonc")
 LEVELS = ("allow", "ask", "deny")
-TOOLS = {
-    "bash": "Bash",
-    "edit": "Edit",
-    "write": "Write",
-    "patch": "Edit",
-    "read": "Read",
-    "glob": "Glob",
-    "grep": "Grep",
-    "list": "LS",
-    "webfetch": "WebFetch",
-    "websearch": "WebSearch",
-    "task": "Task",
-    "skill": "Skill",
-    "todowrite": "TodoWrite",
-    "todoread": "TodoRead",
-}
+TOOL_TABLE = """
+    bash=Bash edit=Edit write=Write patch=Edit read=Read glob=Glob grep=Grep list=LS webfetch=WebFetch
+    websearch=WebSearch task=Task skill=Skill todowrite=TodoWrite todoread=TodoRead
+"""
+TOOLS = dict(pair.split("=") for pair in TOOL_TABLE.split())
 MODE_OF_LEVEL = {"allow": "full", "ask": "ask", "deny": "deny"}
 OPENAI_PACKAGES = ("", "@ai-sdk/openai-compatible", "@ai-sdk/openai", "@openrouter/ai-sdk-provider")
 KNOWN_KEYS = frozenset(
-    {
-        "$schema",
-        "model",
-        "small_model",
-        "provider",
-        "mcp",
-        "permission",
-        "tools",
-        "agent",
-        "agents",
-        "command",
-        "commands",
-    }
+    {"$schema", "model", "small_model", "provider", "mcp", "permission", "tools", "agent", "agents"}
+    | {"command", "commands"}
 )
 REASONS = {
     "instructions": "import these files in AGENTS.md, each as @path",
@@ -61,147 +37,119 @@ REASONS = {
 }
 
 
-def read(root: Path, trusted: bool, home: Path, gathering: SettingsCollector) -> None:
+def read(root: Path, trusted: bool, home: Path, collector: SettingsCollector) -> None:
     """Add what opencode's files say."""
     for name in FILE_NAMES:
-        if (doc := gathering.open(home / ".config/opencode" / name)) is not None:
-            _collect_config(gathering, doc, "")
+        if (config := collector.open(home / ".config/opencode" / name)) is not None:
+            _collect_config(config, "")
     for name in FILE_NAMES if trusted else ():
-        if (doc := gathering.open(root / name, True)) is not None:
-            _collect_config(gathering, doc, str(root))
+        if (config := collector.open(root / name, True)) is not None:
+            _collect_config(config, str(root))
 
 
-def _collect_config(gathering: SettingsCollector, doc: ConfigFile, root: str) -> None:
-    for name in doc.table("provider"):
-        _collect_provider(gathering, doc, name)
+def _collect_config(config: SettingsSection, root: str) -> None:
+    for name, entry in config.tables("provider"):
+        _collect_provider(entry, name)
     for key, ours in (("model", "models.default"), ("small_model", "models.tiers.fast")):
-        provider, _, id = doc.text(key).partition("/")
-        gathering.model(doc, (key,), provider, id, ours)
-    for name in doc.table("mcp"):
-        _collect_server(gathering, doc, name)
-    _collect_permissions(gathering, doc, root)
-    for name in {**doc.table("agent"), **doc.table("agents")}:
-        _collect_agent(gathering, doc, "agent" if name in doc.table("agent") else "agents", name, root)
-    for key in doc.table():
-        if key in ("command", "commands"):
-            gathering.left(
-                doc, (key,), "command", key, "cockpit reads them in place (`cockpit commands list`)"
-            )
-        elif key not in KNOWN_KEYS:
-            gathering.left(doc, (key,), "other", key, REASONS.get(key, "cockpit has no setting for it"))
+        provider, _, id = config.text(key).partition("/")
+        config.below(key).model(provider, id, ours)
+    for name, entry in config.tables("mcp"):
+        _collect_server(entry, name)
+    _collect_permissions(config, root)
+    agents = dict(config.tables("agent"))
+    for name, entry in (*agents.items(), *config.tables("agents")):
+        if agents.setdefault(name, entry) is not entry:
+            continue
+        _collect_agent(config, entry, name, root)
+    for key in ("command", "commands"):
+        if key in config.table():
+            why = "cockpit reads them in place (`cockpit commands list`)"
+            config.below(key).left("command", key, why)
+    config.left_unknown(KNOWN_KEYS, REASONS)
 
 
-def _collect_provider(gathering: SettingsCollector, doc: ConfigFile, name: str) -> None:
-    path = ("provider", name)
-    npm = doc.text(*path, "npm")
-    models = doc.table(*path, "models")
-    gathering.provider(
-        doc,
-        path,
+def _collect_provider(entry: SettingsSection, name: str) -> None:
+    package = entry.text("npm")
+    entry.provider(
         name,
-        url=doc.text(*path, "options", "baseURL"),
-        key=doc.text(*path, "options", "apiKey"),
-        key_env=next((str(row) for row in doc.rows(*path, "env")), ""),
-        label=doc.text(*path, "name"),
-        default=next(iter(models), ""),
-        headers=doc.table(*path, "options", "headers"),
-        foreign="" if npm in OPENAI_PACKAGES else f"{npm} does not speak the OpenAI protocol",
+        url=entry.text("options", "baseURL"),
+        key=entry.text("options", "apiKey"),
+        key_env=next(iter(entry.words("env")), ""),
+        label=entry.text("name"),
+        default=next(iter(entry.table("models")), ""),
+        headers=entry.table("options", "headers"),
+        unsupported="" if package in OPENAI_PACKAGES else f"{package} does not speak the OpenAI protocol",
     )
-    for id in models:
-        here = (*path, "models", id)
+    for id, model in entry.tables("models"):
         facts = {
-            "window": doc.at(*here, "limit", "context"),
-            "max_output": doc.at(*here, "limit", "output"),
-            "input": doc.at(*here, "cost", "input"),
-            "output": doc.at(*here, "cost", "output"),
-            "cached": doc.at(*here, "cost", "cache_read"),
-            "images": doc.at(*here, "attachment"),
-            "thinks": doc.at(*here, "reasoning"),
+            "window": model.at("limit", "context"),
+            "max_output": model.at("limit", "output"),
+            "input": model.at("cost", "input"),
+            "output": model.at("cost", "output"),
+            "cached": model.at("cost", "cache_read"),
+            "images": model.at("attachment"),
+            "thinks": model.at("reasoning"),
         }
-        gathering.prices(doc, here, name, id, facts)
+        model.prices(name, id, facts)
 
 
-def _collect_server(gathering: SettingsCollector, doc: ConfigFile, name: str) -> None:
-    path = ("mcp", name)
-    command = doc.at(*path, "command")
-    words = (
-        tuple(str(entry) for entry in command)
-        if isinstance(command, list)
-        else tuple(doc.text(*path, "command").split())
-    )
-    oauth = doc.table(*path, "oauth")
-    if not words and not doc.text(*path, "url") and set(doc.table(*path)) <= {"enabled"}:
-        gathering.left(doc, path, "mcp", name, "it only enables or disables a server defined in another file")
+def _collect_server(entry: SettingsSection, name: str) -> None:
+    words = entry.words("command") or entry.text("command").split()
+    if not words and not entry.text("url") and set(entry.table()) <= {"enabled"}:
+        entry.left("mcp", name, "it only enables or disables a server defined in another file")
         return
-    notes = ("opencode's timeout is for the list of tools, cockpit's for a call: it was not copied",)
-    gathering.server(
-        doc,
-        path,
+    note = "opencode's timeout is for the list of tools, cockpit's for a call: it was not copied"
+    entry.server(
         name,
         command=words,
-        env=doc.table(*path, "environment"),
-        url=doc.text(*path, "url"),
-        headers=doc.table(*path, "headers"),
-        cwd=doc.text(*path, "cwd"),
-        disabled=doc.at(*path, "enabled") is False,
-        oauth=oauth,
-        notes=notes if doc.at(*path, "timeout") else (),
+        env=entry.table("environment"),
+        headers=entry.table("headers"),
+        cwd=entry.text("cwd"),
+        disabled=entry.at("enabled") is False,
+        oauth=entry.table("oauth"),
+        notes=(note,) if entry.at("timeout") else (),
     )
 
 
-def _collect_permissions(gathering: SettingsCollector, doc: ConfigFile, root: str) -> None:
-    whole = doc.text("permission")
-    if whole in MODE_OF_LEVEL:
-        if root:
-            gathering.left(
-                doc, ("permission",), "mode", MODE_OF_LEVEL[whole], "a project may not set the user's mode"
-            )
-        else:
-            gathering.mode(doc, ("permission",), MODE_OF_LEVEL[whole])
-    for name, levels in doc.table("permission").items():
-        _collect_tool(gathering, doc, ("permission", name), name, levels, root)
-    for name, levels in doc.table("tools").items():
-        if levels is False:
-            gathering.rule(doc, ("tools", name), "deny", convert_tool_name(name, doc), root=root)
+def _collect_permissions(config: SettingsSection, root: str) -> None:
+    if mode := MODE_OF_LEVEL.get(config.text("permission")):
+        config.below("permission").mode(mode)
+    for name, entry in config.tables("permission"):
+        _collect_tool(config, entry, name, root)
+    for name, entry in config.tables("tools"):
+        if entry.at() is False:
+            entry.rule("deny", _convert_tool_name(name, config), root=root)
 
 
-def _collect_tool(
-    gathering: SettingsCollector,
-    doc: ConfigFile,
-    path: tuple[str, ...],
-    name: str,
-    levels: Json,
-    root: str,
-) -> None:
+def _collect_tool(config: SettingsSection, entry: SettingsSection, name: str, root: str) -> None:
     """The permissions of a tool. In opencode the last matching rule wins, here the strictest."""
+    levels = entry.at()
     if name == "*":
         mode = MODE_OF_LEVEL.get(str(levels), "")
-        gathering.left(doc, path, "mode", mode or name, "set the mode instead: `cockpit config set mode ...`")
+        entry.left("mode", mode or name, "set the mode instead: `cockpit config set mode ...`")
         return
     if name in ("external_directory", "doom_loop"):
-        gathering.left(doc, path, "rule", name, "cockpit asks about this anyway")
+        entry.left("rule", name, "cockpit asks about this anyway")
         return
+    tool = _convert_tool_name(name, config)
     rules = list(levels.items()) if isinstance(levels, dict) else [("*", levels)]
     for at, (pattern, level) in enumerate(rules):
-        where = (*path, pattern) if isinstance(levels, dict) else path
+        place = entry.below(pattern) if isinstance(levels, dict) else entry
         if level not in LEVELS:
-            gathering.left(
-                doc, where, "rule", f"{name} {pattern}", f"{level!r} is none of {', '.join(LEVELS)}"
-            )
+            place.left("rule", f"{name} {pattern}", f"{level!r} is none of {', '.join(LEVELS)}")
         elif pattern == "*" and level != "allow" and any(rule == "allow" for _, rule in rules[at + 1 :]):
             if level == "deny":
                 why = "here a deny overrides every allow; write a deny for each pattern"
-                gathering.left(doc, where, "rule", f"deny {convert_tool_name(name, doc)}", why)
+                place.left("rule", f"deny {tool}", why)
         else:
-            text = format_rule(convert_tool_name(name, doc), pattern)
-            gathering.rule(doc, where, cast("RuleLevel", level), text, root=root)
+            place.rule(cast("RuleLevel", level), _format_rule(tool, pattern), root=root)
 
 
-def convert_tool_name(name: str, doc: ConfigFile) -> str:
+def _convert_tool_name(name: str, config: SettingsSection) -> str:
     """opencode's tool name as rules write it; `server_*` means every tool of an MCP server."""
     if name in TOOLS:
         return TOOLS[name]
-    for server in doc.table("mcp"):
+    for server in config.table("mcp"):
         if name.startswith(f"{server}_"):
             return mcp_tool_name(server, name.removeprefix(f"{server}_"))
         if name.rstrip("*") == server:
@@ -209,7 +157,7 @@ def convert_tool_name(name: str, doc: ConfigFile) -> str:
     return name
 
 
-def format_rule(tool: str, pattern: str) -> str:
+def _format_rule(tool: str, pattern: str) -> str:
     """A pattern as a rule of cockpit: `*` alone means every call; in a path it crosses folders."""
     if pattern == "*":
         return tool
@@ -219,40 +167,36 @@ def format_rule(tool: str, pattern: str) -> str:
     return f"{tool}({pattern})"
 
 
-def _collect_agent(gathering: SettingsCollector, doc: ConfigFile, key: str, name: str, root: str) -> None:
-    path = (key, name)
-    table = doc.table(*path)
-    if doc.at(*path, "disable") is True:
-        gathering.left(doc, path, "agent", name, "it is switched off")
+def _collect_agent(config: SettingsSection, entry: SettingsSection, name: str, root: str) -> None:
+    if entry.at("disable") is True:
+        entry.left("agent", name, "it is switched off")
         return
     if root:
         why = f"it belongs to the project: move it to .opencode/agents/{name}.md, which cockpit reads too"
-        gathering.left(doc, path, "agent", name, why)
+        entry.left("agent", name, why)
         return
-    prompt = doc.text(*path, "prompt")
+    prompt = entry.text("prompt")
     if (file := re.fullmatch(r"\{file:([^}]+)\}", prompt)) is not None:
-        path_of = Path(doc.file).parent / Path(file[1]).expanduser()
+        path = Path(entry.doc.file).parent / Path(file[1]).expanduser()
         try:
-            prompt = file_io.read_text(path_of, MAX_PROMPT_BYTES)
+            prompt = file_io.read_text(path, MAX_PROMPT_BYTES)
         except OSError as error:
-            why = f"its prompt {path_of} cannot be read: {error.strerror}"
-            gathering.left(doc, path, "agent", name, why)
+            entry.left("agent", name, f"its prompt {path} cannot be read: {error.strerror}")
             return
-    if not prompt:
-        gathering.left(doc, path, "agent", name, "it changes a built-in agent of opencode and has no prompt")
-        return
-    gathering.agent_file(doc, path, name, dict(_build_head(doc, path, table)), prompt)
+    if prompt:
+        entry.agent_file(name, _build_head(config, entry, name), prompt)
+    else:
+        entry.left("agent", name, "it changes a built-in agent of opencode and has no prompt")
 
 
-def _build_head(
-    doc: ConfigFile, path: tuple[str, ...], table: Mapping[str, Json]
-) -> Iterator[tuple[str, Json]]:
-    yield "description", doc.text(*path, "description") or f"from opencode: {path[-1]}"
-    provider, _, id = doc.text(*path, "model").partition("/")
-    yield "model", f"{provider}:{id}" if id else ""
-    steps = table.get("maxSteps") or table.get("steps")
-    yield "maxTurns", steps if isinstance(steps, int) else None
-    off = [convert_tool_name(name, doc) for name, on in doc.table(*path, "tools").items() if on is False]
-    denied = doc.table(*path, "permission")
-    off += [convert_tool_name(name, doc) for name, level in denied.items() if level == "deny"]
-    yield "disallowedTools", cast("Json", list(dict.fromkeys(off)))
+def _build_head(config: SettingsSection, entry: SettingsSection, name: str) -> dict[str, Json]:
+    provider, _, id = entry.text("model").partition("/")
+    steps = entry.at("maxSteps") or entry.at("steps")
+    off = [tool for tool, on in entry.table("tools").items() if on is False]
+    off += [tool for tool, level in entry.table("permission").items() if level == "deny"]
+    return {
+        "description": entry.text("description") or f"from opencode: {name}",
+        "model": f"{provider}:{id}" if id else "",
+        "maxTurns": steps if isinstance(steps, int) else None,
+        "disallowedTools": list(dict.fromkeys(_convert_tool_name(tool, config) for tool in off)),
+    }

@@ -72,8 +72,8 @@ def collect_settings(
 def plan_import(settings: Iterable[FoundSetting], copy: bool = False) -> list[ImportRow]:
     """What would happen to each setting. With `copy`, settings that are read in place are imported too.
     Raises `SettingsInvalid` if the user's own files cannot be read."""
-    standing = _read_current()
-    return [_plan_row(item, standing, copy) for item in settings]
+    current = _read_current()
+    return [_plan_row(item, current, copy) for item in settings]
 
 
 def apply_import(rows: Iterable[ImportRow], loosening: bool) -> list[ImportRow]:
@@ -108,9 +108,8 @@ def _read_current() -> CurrentSettings:
     except FileNotFoundError:
         pass
     except (OSError, tomllib.TOMLDecodeError) as error:
-        raise SettingsInvalid(
-            f"{_find_prices_file()} cannot be read: {error}", "fix it or move it away"
-        ) from error
+        reason = f"{_find_prices_file()} cannot be read: {error}"
+        raise SettingsInvalid(reason, "fix it or move it away") from error
     servers = dict(located.table("mcpServers")) if located is not None else {}
     return CurrentSettings(layer.table if layer is not None else {}, servers, prices, _find_agents_folder())
 
@@ -127,59 +126,46 @@ def _read_servers() -> config_files.ConfigFile | None:
     return located
 
 
-def _plan_row(setting: FoundSetting, standing: CurrentSettings, copy: bool) -> ImportRow:
+def _plan_row(setting: FoundSetting, current: CurrentSettings, copy: bool) -> ImportRow:
     if setting.take is None:
         return ImportRow(setting, "left", "", setting.why)
-    key, value, now, becomes = _locate_action(setting.take, standing)
+    key, value, now, becomes = _locate_action(setting.take, current)
     if setting.in_place and not copy:
         return ImportRow(setting, "in place", "", "cockpit reads it in place; --copy imports it")
-    if now is None and key in standing.planned:
-        same = standing.planned[key] == value
-        why = (
-            "the same as above"
-            if same
-            else f"a different value is imported above: {_shorten(standing.planned[key])}"
-        )
-        return ImportRow(setting, "there" if same else "other", becomes, why)
-    if now is not None:
-        same = now == value
-        why = "" if same else f"another value exists and is not overwritten: {_shorten(now)}"
-        return ImportRow(setting, "there" if same else "other", becomes, why)
-    standing.planned[key] = value
-    return ImportRow(
-        setting, "new", becomes, "it allows more than now: needs your consent" if setting.loosens else ""
-    )
+    if now is None and key not in current.planned:
+        current.planned[key] = value
+        why = "it allows more than now: needs your consent" if setting.loosens else ""
+        return ImportRow(setting, "new", becomes, why)
+    if now is None:
+        planned = current.planned[key]
+        same, why = planned == value, f"a different value is imported above: {_shorten(planned)}"
+        same_why = "the same as above"
+    else:
+        same, why = now == value, f"another value exists and is not overwritten: {_shorten(now)}"
+        same_why = ""
+    return ImportRow(setting, "there" if same else "other", becomes, same_why if same else why)
 
 
-def _locate_action(take: ImportAction, standing: CurrentSettings) -> tuple[object, object, object, str]:
-    """Where an action would be written: a key for the place, the new value, the current value, and a
-    description."""
+def _locate_action(take: ImportAction, current: CurrentSettings) -> tuple[object, object, object, str]:
+    """The place an action writes to (as a key), the new and the current value, and a description."""
     match take:
         case SetValue(path, value):
-            now = get_value(standing.settings, path)
+            now = get_value(current.settings, path)
             return path, value, now, f"settings.toml: {format_key(path)} = {_shorten(value)}"
         case AddRule(level, text, root):
             path = (*(("projects", root) if root else ()), "permissions", level)
-            listed = get_value(standing.settings, path)
+            listed = get_value(current.settings, path)
             now = text if isinstance(listed, list) and text in listed else None
             return (*path, text), text, now, f"settings.toml: {format_key(path)}"
         case AddFacts(provider, model, facts):
-            now = get_value(standing.prices, (provider, model))
-            return (
-                ("prices", provider, model),
-                dict(facts),
-                now,
-                f"models.toml: [{provider}] {_shorten(dict(facts))}",
-            )
+            now = get_value(current.prices, (provider, model))
+            becomes = f"models.toml: [{provider}] {_shorten(dict(facts))}"
+            return ("prices", provider, model), dict(facts), now, becomes
         case AddServer(name, entry):
-            return (
-                ("mcp", name),
-                dict(entry),
-                standing.servers.get(name),
-                f"mcp.json: {_format_server(entry)}",
-            )
+            becomes = f"mcp.json: {_format_server(entry)}"
+            return ("mcp", name), dict(entry), current.servers.get(name), becomes
         case AddAgent(name, text):
-            return ("agent", name), text, _read_or_none(standing.agents / f"{name}.md"), f"agents/{name}.md"
+            return ("agent", name), text, _read_or_none(current.agents / f"{name}.md"), f"agents/{name}.md"
 
 
 def _format_server(entry: Mapping[str, Json]) -> str:

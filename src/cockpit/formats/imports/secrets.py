@@ -73,9 +73,8 @@ def replace_secret(name: str, value: str, instead: str) -> SafeText:
     preserved."""
     text = normalize_references(value)
     if COMPUTED_VALUE.search(text):
-        return SafeText(
-            "", (), f"`{name}` is computed when the other program starts; write a variable in its place"
-        )
+        why = f"`{name}` is computed when the other program starts; write a variable in its place"
+        return SafeText("", (), why)
     if BRACED_REFERENCE.search(text) or not is_secret(name, text):
         return _replace_embedded(text, instead)
     scheme = re.match(r"(?i)(?:bearer|basic|token)\s+", text)
@@ -87,18 +86,12 @@ def _replace_embedded(text: str, instead: str) -> SafeText:
     names: list[str] = []
 
     def named(name: str) -> str:
-        names.append(name)
-        return f"${{{name}}}"
+        names.append(make_variable_name(instead, name))
+        return f"${{{names[-1]}}}"
 
-    text = URL_PASSWORD.sub(
-        lambda item: f"{item[1]}{named(make_variable_name(instead, 'password'))}{item[3]}", text
-    )
-    text = SECRET_QUERY.sub(
-        lambda item: item[1] + named(make_variable_name(instead, item[1].strip("?&="))), text
-    )
-    text = SECRET_JSON.sub(
-        lambda item: f'"{item[1]}"{item[2]}"{named(make_variable_name(instead, item[1]))}"', text
-    )
+    text = URL_PASSWORD.sub(lambda match: f"{match[1]}{named('password')}{match[3]}", text)
+    text = SECRET_QUERY.sub(lambda match: match[1] + named(match[1].strip("?&=")), text)
+    text = SECRET_JSON.sub(lambda match: f'"{match[1]}"{match[2]}"{named(match[1])}"', text)
     return SafeText(text, tuple(dict.fromkeys(names)))
 
 
@@ -117,11 +110,8 @@ def replace_in_arguments(words: tuple[str, ...], prefix: str) -> tuple[tuple[str
             safe_arguments.append(f"{header[1]}: {made.text}")
         else:
             is_flag_value = SECRET_FLAG.match(before) is not None and before.startswith("-")
-            made = replace_secret(
-                before if is_flag_value else "",
-                word,
-                make_variable_name(prefix, before if is_flag_value else "key"),
-            )
+            name = before if is_flag_value else ""
+            made = replace_secret(name, word, make_variable_name(prefix, name or "key"))
             safe_arguments.append(made.text if not made.why else word)
         names += made.variables
     return tuple(safe_arguments), tuple(names)

@@ -1,45 +1,25 @@
 """mistral-vibe: `~/.vibe/config.toml`, a trusted project's `.vibe/config.toml`, and their agents."""
 
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
-from typing import cast
 
-from cockpit.formats.config_files import ConfigFile
-from cockpit.formats.imports.codex import deny_disabled_tools
-from cockpit.formats.imports.collector import RuleLevel, SettingsCollector
+from cockpit.formats.imports.collector import RuleLevel, SettingsCollector, SettingsSection
 from cockpit.protocol.mcp_names import mcp_tool_name
 from cockpit.protocol.messages import Json
 from cockpit.settings import file_io
 
 AGENT = "vibe"
 PERMISSION_LEVELS: dict[str, RuleLevel] = {"always": "allow", "ask": "ask", "never": "deny"}
+LIST_LEVELS: dict[str, RuleLevel] = {"allowlist": "allow", "denylist": "deny"}
 MODES = {"plan": "plan", "accept-edits": "auto-edit", "auto-approve": "full", "default": "ask", "ask": "ask"}
-TOOLS = {
-    "bash": "Bash",
-    "read_file": "Read",
-    "read": "Read",
-    "write_file": "Write",
-    "search_replace": "Edit",
-    "edit": "Edit",
-    "grep": "Grep",
-    "todo": "TodoWrite",
-    "task": "Task",
-    "web_fetch": "WebFetch",
-    "web_search": "WebSearch",
-    "skill": "Skill",
-}
+TOOL_TABLE = """
+    bash=Bash read_file=Read read=Read write_file=Write search_replace=Edit edit=Edit grep=Grep
+    todo=TodoWrite task=Task web_fetch=WebFetch web_search=WebSearch skill=Skill
+"""
+TOOLS = dict(pair.split("=") for pair in TOOL_TABLE.split())
 KNOWN_KEYS = frozenset(
-    {
-        "active_model",
-        "models",
-        "providers",
-        "mcp_servers",
-        "tools",
-        "enabled_tools",
-        "disabled_tools",
-        "default_agent",
-    }
+    {"active_model", "models", "providers", "mcp_servers", "tools", "enabled_tools", "disabled_tools"}
+    | {"default_agent"}
 )
 REASONS = {
     "skill_paths": "put or link these skills into ~/.agents/skills",
@@ -48,137 +28,114 @@ REASONS = {
 }
 
 
-def read(root: Path, trusted: bool, home: Path, gathering: SettingsCollector) -> None:
+def read(root: Path, trusted: bool, home: Path, collector: SettingsCollector) -> None:
     """Add what vibe's files say."""
-    for folder, whose in ((home / ".vibe", ""), *(((root / ".vibe", str(root)),) if trusted else ())):
-        if (doc := gathering.open(folder / "config.toml", bool(whose))) is not None:
-            _collect_config(gathering, doc, whose)
-        for path in sorted((folder / "agents").glob("*.toml")):
-            if (doc := gathering.open(path, bool(whose))) is not None:
-                _collect_agent(gathering, doc, path, whose)
+    for folder, project in ((home, ""), *(((root, str(root)),) if trusted else ())):
+        if (config := collector.open(folder / ".vibe/config.toml", bool(project))) is not None:
+            _collect_config(config, project)
+        for path in sorted((folder / ".vibe/agents").glob("*.toml")):
+            if (config := collector.open(path, bool(project))) is not None:
+                _collect_agent(config, path, project)
 
 
-def _collect_config(gathering: SettingsCollector, doc: ConfigFile, root: str) -> None:
-    for at, row in enumerate(doc.rows("providers")):
-        if isinstance(row, dict):
-            _collect_provider(gathering, doc, at)
-    active = doc.text("active_model")
-    for at, entry in enumerate(doc.rows("models")):
-        if isinstance(entry, dict):
-            _collect_model(gathering, doc, at, active)
-    if active and not any(
-        active in (doc.text("models", at, "alias"), doc.text("models", at, "name"))
-        for at in range(len(doc.rows("models")))
-    ):
-        gathering.model(doc, ("active_model",), "mistral", active, "models.default")
-    for at, item in enumerate(doc.rows("mcp_servers")):
-        if isinstance(item, dict):
-            _collect_server(gathering, doc, at)
-    _collect_permissions(gathering, doc, root)
-    if mode := MODES.get(doc.text("default_agent")):
-        if root:
-            gathering.left(doc, ("default_agent",), "mode", mode, "a project may not set the user's mode")
-        else:
-            gathering.mode(doc, ("default_agent",), mode)
-    for key in doc.table():
-        if key not in KNOWN_KEYS:
-            gathering.left(doc, (key,), "other", key, REASONS.get(key, "cockpit has no setting for it"))
+def _collect_config(config: SettingsSection, root: str) -> None:
+    for entry in config.items("providers"):
+        if isinstance(entry.at(), dict):
+            _collect_provider(entry)
+    active = config.text("active_model")
+    named = False
+    for entry in config.items("models"):
+        is_active = active in (entry.text("alias"), entry.text("name"))
+        named = named or is_active
+        if isinstance(entry.at(), dict):
+            _collect_model(entry, bool(active) and is_active)
+    if active and not named:
+        config.below("active_model").model("mistral", active, "models.default")
+    for entry in config.items("mcp_servers"):
+        if isinstance(entry.at(), dict):
+            _collect_server(entry)
+    _collect_permissions(config, root)
+    if mode := MODES.get(config.text("default_agent")):
+        config.below("default_agent").mode(mode)
+    config.left_unknown(KNOWN_KEYS, REASONS)
 
 
-def _collect_provider(gathering: SettingsCollector, doc: ConfigFile, at: int) -> None:
-    path = ("providers", at)
-    style, backend = doc.text(*path, "api_style") or "openai", doc.text(*path, "backend")
-    foreign = "" if style in ("openai", "reasoning") else f"it speaks the protocol `{style}`"
+def _collect_provider(entry: SettingsSection) -> None:
+    style, backend = entry.text("api_style") or "openai", entry.text("backend")
+    unsupported = "" if style in ("openai", "reasoning") else f"it speaks the protocol `{style}`"
     if backend not in ("", "generic", "mistral"):
-        foreign = f"it speaks the protocol of {backend}"
-    gathering.provider(
-        doc,
-        path,
-        doc.text(*path, "name"),
-        url=doc.text(*path, "api_base"),
-        key_env=doc.text(*path, "api_key_env_var"),
-        headers=doc.table(*path, "extra_headers"),
-        foreign=foreign,
+        unsupported = f"it speaks the protocol of {backend}"
+    entry.provider(
+        entry.text("name"),
+        url=entry.text("api_base"),
+        key_env=entry.text("api_key_env_var"),
+        headers=entry.table("extra_headers"),
+        unsupported=unsupported,
     )
 
 
-def _collect_model(gathering: SettingsCollector, doc: ConfigFile, at: int, active: str) -> None:
-    path = ("models", at)
-    name, provider = doc.text(*path, "name"), doc.text(*path, "provider")
-    if active and active in (doc.text(*path, "alias"), name):
-        gathering.model(doc, path, provider, name, "models.default")
+def _collect_model(entry: SettingsSection, is_active: bool) -> None:
+    name, provider = entry.text("name"), entry.text("provider")
+    if is_active:
+        entry.model(provider, name, "models.default")
     facts = {
-        "input": doc.at(*path, "input_price"),
-        "output": doc.at(*path, "output_price"),
-        "cached": doc.at(*path, "cached_input_price"),
-        "images": doc.at(*path, "supports_images"),
-        "thinks": doc.text(*path, "thinking") not in ("", "off"),
+        "input": entry.at("input_price"),
+        "output": entry.at("output_price"),
+        "cached": entry.at("cached_input_price"),
+        "images": entry.at("supports_images"),
+        "thinks": entry.text("thinking") not in ("", "off"),
     }
-    gathering.prices(doc, path, provider, name, facts)
+    entry.prices(provider, name, facts)
 
 
-def _collect_server(gathering: SettingsCollector, doc: ConfigFile, at: int) -> None:
-    path: tuple[str | int, ...] = ("mcp_servers", at)
+def _collect_server(entry: SettingsSection) -> None:
     # Older files have these fields next to the address, newer ones under `auth`.
-    auth = (*path, "auth") if doc.table(*path, "auth") else path
-    headers: dict[str, Json] = dict(doc.table(*auth, "headers"))
-    if token := doc.text(*auth, "api_key_env"):
-        form = doc.text(*auth, "api_key_format") or "Bearer {token}"
-        headers[doc.text(*auth, "api_key_header") or "Authorization"] = form.replace(
-            "{token}", f"${{{token}}}"
-        )
-    oauth: dict[str, Json] = {}
-    if doc.text(*auth, "type") == "oauth":
-        scopes = " ".join(str(row) for row in doc.rows(*auth, "scopes"))
-        client = {"clientId": doc.text(*auth, "client_id"), "scope": scopes}
-        oauth = {key: value for key, value in client.items() if value}
-    command = doc.at(*path, "command")
-    words = (
-        [str(entry) for entry in command] if isinstance(command, list) else shlex.split(str(command or ""))
-    )
-    seconds = doc.at(*path, "tool_timeout_sec")
-    name = doc.text(*path, "name")
-    gathering.server(
-        doc,
-        path,
+    auth = entry.below("auth") if entry.table("auth") else entry
+    headers: dict[str, Json] = dict(auth.table("headers"))
+    if token := auth.text("api_key_env"):
+        form = auth.text("api_key_format") or "Bearer {token}"
+        headers[auth.text("api_key_header") or "Authorization"] = form.replace("{token}", f"${{{token}}}")
+    client = {"clientId": auth.text("client_id"), "scope": " ".join(auth.words("scopes"))}
+    uses_oauth = auth.text("type") == "oauth"
+    words = entry.words("command") or shlex.split(entry.text("command"))
+    name = entry.text("name")
+    entry.server(
         name,
-        command=(*words, *map(str, doc.rows(*path, "args"))) if words else (),
-        env=doc.table(*path, "env"),
-        url=doc.text(*path, "url"),
+        command=(*words, *entry.words("args")) if words else (),
+        env=entry.table("env"),
         headers=headers,
-        cwd=doc.text(*path, "cwd"),
-        milliseconds=1000 * seconds if isinstance(seconds, int | float) else 0,
-        disabled=doc.at(*path, "disabled") is True,
-        oauth=oauth,
+        cwd=entry.text("cwd"),
+        milliseconds=entry.milliseconds("tool_timeout_sec"),
+        disabled=entry.at("disabled") is True,
+        oauth={key: value for key, value in client.items() if value and uses_oauth},
     )
-    deny_disabled_tools(gathering, doc, path, name, "disabled_tools", "enabled_tools")
+    entry.disabled_tools(name)
 
 
-def _collect_permissions(gathering: SettingsCollector, doc: ConfigFile, root: str) -> None:
-    for name, table in doc.table("tools").items():
-        path = ("tools", name)
-        level = PERMISSION_LEVELS.get(doc.text(*path, "permission"))
-        if isinstance(table, dict) and level is not None and not (level == "ask" and table.get("allowlist")):
-            gathering.rule(doc, (*path, "permission"), level, convert_tool_name(name, doc), root=root)
-        for key, level_name in (("allowlist", "allow"), ("denylist", "deny")):
-            for at, pattern in enumerate(doc.rows(*path, key)):
-                text = f"{convert_tool_name(name, doc)}({_convert_pattern(name, str(pattern))})"
-                gathering.rule(doc, (*path, key, at), cast("RuleLevel", level_name), text, root=root)
-    for at, off in enumerate(map(str, doc.rows("disabled_tools"))):
+def _collect_permissions(config: SettingsSection, root: str) -> None:
+    for name, entry in config.tables("tools"):
+        tool = _convert_tool_name(name, config)
+        level = PERMISSION_LEVELS.get(entry.text("permission"))
+        if level is not None and not (level == "ask" and entry.at("allowlist")):
+            entry.below("permission").rule(level, tool, root=root)
+        for key, list_level in LIST_LEVELS.items():
+            for item in entry.items(key):
+                item.rule(list_level, f"{tool}({_convert_pattern(name, str(item.at()))})", root=root)
+    for item in config.items("disabled_tools"):
+        off = str(item.at())
         if off.startswith("re:"):
-            why = "rules support `*` but no regular expressions"
-            gathering.left(doc, ("disabled_tools", at), "rule", off, why)
+            item.left("rule", off, "rules support `*` but no regular expressions")
         else:
-            gathering.rule(doc, ("disabled_tools", at), "deny", convert_tool_name(off, doc), root=root)
-    if doc.rows("enabled_tools"):
+            item.rule("deny", _convert_tool_name(off, config), root=root)
+    if config.rows("enabled_tools"):
         why = "only some tools are switched on: deny the others in `permissions.deny`"
-        gathering.left(doc, ("enabled_tools",), "rule", "enabled_tools", why)
+        config.below("enabled_tools").left("rule", "enabled_tools", why)
 
 
-def convert_tool_name(name: str, doc: ConfigFile) -> str:
+def _convert_tool_name(name: str, config: SettingsSection) -> str:
     """vibe's tool name as rules write it: `fetch_get` is `mcp__fetch__get` if `fetch` is a server."""
-    servers = [doc.text("mcp_servers", at, "name") for at in range(len(doc.rows("mcp_servers")))]
-    for server in sorted(filter(None, servers), key=len, reverse=True):
+    servers = filter(None, (entry.text("name") for entry in config.items("mcp_servers")))
+    for server in sorted(servers, key=len, reverse=True):
         if name.startswith(f"{server}_"):
             return mcp_tool_name(server, name.removeprefix(f"{server}_"))
     return TOOLS.get(name, name)
@@ -189,38 +146,26 @@ def _convert_pattern(tool: str, pattern: str) -> str:
     return f"{pattern} *" if tool == "bash" and not pattern.endswith("*") else pattern
 
 
-def _collect_agent(gathering: SettingsCollector, doc: ConfigFile, path: Path, root: str) -> None:
+def _collect_agent(config: SettingsSection, path: Path, root: str) -> None:
     name = path.stem
     if root:
-        why = "it belongs to the project: write it as .cockpit/agents/NAME.md"
-        gathering.left(doc, (), "agent", name, why)
+        config.left("agent", name, "it belongs to the project: write it as .cockpit/agents/NAME.md")
         return
-    body = doc.text("instructions")
-    if not body and (id := doc.text("system_prompt_id")):
+    body = config.text("instructions")
+    if not body and (id := config.text("system_prompt_id")):
         try:
             body = file_io.read_text(path.parent.parent / "prompts" / f"{Path(id).name}.md", 200_000)
         except OSError:
-            gathering.left(doc, ("system_prompt_id",), "agent", name, f"its prompt {id} is not in prompts/")
+            config.below("system_prompt_id").left("agent", name, f"its prompt {id} is not in prompts/")
             return
-    gathering.agent_file(doc, (), name, dict(_build_head(doc, name)), body)
-
-
-def _build_head(doc: ConfigFile, name: str) -> Iterator[tuple[str, Json]]:
-    yield "description", doc.text("description") or doc.text("display_name") or f"from vibe: {name}"
-    on = [
-        convert_tool_name(str(row), doc)
-        for row in doc.rows("enabled_tools")
-        if not str(row).startswith("re:")
-    ]
-    off = [
-        convert_tool_name(str(entry), doc)
-        for entry in doc.rows("disabled_tools")
-        if not str(entry).startswith("re:")
-    ]
-    off += [
-        convert_tool_name(tool, doc)
-        for tool in doc.table("tools")
-        if doc.text("tools", tool, "permission") == "never"
-    ]
-    yield "tools", cast("Json", on)
-    yield "disallowedTools", cast("Json", off)
+    on, off = (
+        [word for word in config.words(key) if not word.startswith("re:")]
+        for key in ("enabled_tools", "disabled_tools")
+    )
+    off += [tool for tool, entry in config.tables("tools") if entry.text("permission") == "never"]
+    head: dict[str, Json] = {
+        "description": config.text("description") or config.text("display_name") or f"from vibe: {name}",
+        "tools": [_convert_tool_name(tool, config) for tool in on],
+        "disallowedTools": [_convert_tool_name(tool, config) for tool in off],
+    }
+    config.agent_file(name, head, body)

@@ -6,6 +6,7 @@ partly known word can still be compared. Code that needs certainty uses `ShellWo
 
 import re
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from cockpit.workspace.word_set import word_set
@@ -21,28 +22,11 @@ BRACE, COMMA, BRACE_END = "\ue006", "\ue007", "\ue008"
 TILDE, SPLIT = "\ue009", "\ue00a"
 SIGN_PATTERN = re.compile("[\ue000-\ue00a]")
 GLOB_SIGNS = frozenset({STAR, QUESTION, BRACKET})
-ACTIVE_SIGNS = {
-    "*": STAR,
-    "?": QUESTION,
-    "[": BRACKET,
-    "]": BRACKET_END,
-    "{": BRACE,
-    ",": COMMA,
-    "}": BRACE_END,
-    "~": TILDE,
-}
-LETTER_OF_SIGN = {sign: letter for letter, sign in ACTIVE_SIGNS.items()}
-SIMPLE_ESCAPES = {
-    "n": "\n",
-    "t": "\t",
-    "r": "\r",
-    "a": "\a",
-    "b": "\b",
-    "e": "\x1b",
-    "E": "\x1b",
-    "f": "\f",
-    "v": "\v",
-}
+ACTIVE_SIGNS = dict(
+    zip("*?[]{,}~", (STAR, QUESTION, BRACKET, BRACKET_END, BRACE, COMMA, BRACE_END, TILDE), strict=True)
+)
+LETTER_OF_SIGN = {sign: letter for letter, sign in ACTIVE_SIGNS.items()} | {SPLIT: " "}
+SIMPLE_ESCAPES = dict(zip("ntrabeEfv", "\n\t\r\a\b\x1b\x1b\f\v", strict=True))
 ESCAPE = re.compile(
     r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|c(.)|(.))", re.S
 )
@@ -52,11 +36,9 @@ MAX_BRACE_WORDS = 64  # words that one brace list may expand to; a longer list i
 
 # The kinds of syntax nodes that are words.
 WORD_NODES = word_set(
-    """
-    word string raw_string ansi_c_string translated_string concatenation simple_expansion expansion
-    command_substitution process_substitution arithmetic_expansion number brace_expression regex
-    extglob_pattern
-    """
+    "word string raw_string ansi_c_string translated_string concatenation simple_expansion expansion "
+    "command_substitution process_substitution arithmetic_expansion number brace_expression regex "
+    "extglob_pattern"
 )
 
 
@@ -78,41 +60,41 @@ class ShellWord:
     def literal(self) -> str | None:
         """The text if all of it is known, else None. A glob counts as unknown."""
         # No private-use character is ASCII, and `isascii` is cheap.
-        return (
-            self.text if self.sure and (self.text.isascii() or not SIGN_PATTERN.search(self.text)) else None
-        )
+        is_plain = self.text.isascii() or not SIGN_PATTERN.search(self.text)
+        return self.text if self.sure and is_plain else None
 
     @property
     def guess(self) -> str:
         """The text for inspection: globs as written, unknown parts as UNKNOWN."""
         return show_signs(self.text)
 
+    @property
+    def is_partly_unknown(self) -> bool:
+        """Whether a part of the text is only known when the line runs."""
+        return UNKNOWN in self.text or UNKNOWN_HARMLESS in self.text
+
+    def after(self, sign: str) -> "ShellWord":
+        """The text after the first `sign`, as a word."""
+        return ShellWord(self.text.partition(sign)[2], self.sure)
+
 
 def show_signs(text: str) -> str:
     """Globs and braces as ordinary characters again."""
     if text.isascii() or not SIGN_PATTERN.search(text):
         return text
-    return "".join(
-        LETTER_OF_SIGN.get(character, " " if character == SPLIT else character) for character in text
-    )
+    return "".join(LETTER_OF_SIGN.get(character, character) for character in text)
 
 
 def unquote(text: str) -> str:
     """Unquoted text: backslashes resolved, active characters marked."""
     if "\\" not in text:
         return "".join(ACTIVE_SIGNS.get(character, character) for character in text)
-    out: list[str] = []
-    at = 0
-    while at < len(text):
-        sign = text[at]
-        if sign == "\\":
-            at += 1
-            if at < len(text) and text[at] != "\n":
-                out.append(text[at])
-        else:
-            out.append(ACTIVE_SIGNS.get(sign, sign))
-        at += 1
-    return "".join(out)
+    return re.sub(
+        r"\\(.?)|(.)",
+        lambda match: ACTIVE_SIGNS.get(match[2], match[2]) if match[2] else (match[1] or "").strip("\n"),
+        text,
+        flags=re.S,
+    )
 
 
 def unquote_double(text: str) -> str:
@@ -155,9 +137,8 @@ def expand_braces(text: str) -> list[str]:
         if not choices:
             waiting.append(f"{item[:start]}{{{item[start + 1 : end]}}}{item[end + 1 :]}")
         elif len(waiting) + len(done) + len(choices) > MAX_BRACE_WORDS:
-            done.append(
-                f"{item[:start]}{UNKNOWN}{item[end + 1 :]}".translate({ord(BRACE): "{", ord(COMMA): ","})
-            )
+            word = f"{item[:start]}{UNKNOWN}{item[end + 1 :]}"
+            done.append(word.replace(BRACE, "{").replace(COMMA, ","))
         else:
             waiting.extend(f"{item[:start]}{each}{item[end + 1 :]}" for each in reversed(choices))
     return done
@@ -333,6 +314,10 @@ class SimpleCommand:
             at += 1
         return "", -1
 
+    def search_starts(self) -> list[ShellWord]:
+        """The folders where `find` starts: the words before its first option or expression."""
+        return list(takewhile(lambda word: not word.guess.startswith(("-", "(", "!")), self.words[1:]))
+
 
 @dataclass(slots=True)
 class ShellScope:
@@ -351,6 +336,10 @@ class ShellScope:
     call_stack: tuple[str, ...] = ()
     wrappers: tuple[str, ...] = ()
     cwd_uncertain: bool = False
+
+    def command(self, text: str, *words: ShellWord) -> SimpleCommand:
+        """A simple command that runs at this point."""
+        return SimpleCommand(text, words, cwd=self.cwd, likely_cwd=self.likely_cwd)
 
     def copy(self) -> "ShellScope":
         return replace(self, variables=dict(self.variables), functions=dict(self.functions))

@@ -20,13 +20,13 @@ from cockpit.safety.bash import (
 from cockpit.safety.bash.command_model import UNKNOWN, DataFlow, ShellWord, SimpleCommand
 from cockpit.safety.bash.operands import FileOperand
 from cockpit.safety.bash.wrappers import RUNNERS, SHELLS, TRANSPARENT
-from cockpit.safety.findings import SafetyFinding, ask
+from cockpit.safety.findings import SafetyFinding, ask, find_strictest
 from cockpit.safety.rules.rule import CommandRule, RuleSet
 from cockpit.safety.values import ExecutionContext
 from cockpit.workspace.processes.shells import command_pattern
 from cockpit.workspace.word_set import word_set
 
-NEVER_REMEMBERED = frozenset(
+NEVER_REMEMBERED: frozenset[Capability] = frozenset(
     {
         "secret.read",
         "persist",
@@ -39,40 +39,33 @@ NEVER_REMEMBERED = frozenset(
     }
 )
 NEVER_REMEMBERED_RULES = word_set(
-    """
-    git.override git.config-runs net.send net.tunnel write.outside write.unknown assign code.unknown
-    container.privileged environment read.secret-file xargs mode.open
-    """
+    "git.override git.config-runs net.send net.tunnel write.outside write.unknown assign code.unknown "
+    "container.privileged environment read.secret-file xargs mode.open"
 )
 
 # A command inside these wrappers is stored as if it stood alone.
 TRANSPARENT_WRAPPERS = TRANSPARENT | {name for name, _ in RUNNERS}
 
 
-def make_remembered_rule(command: SimpleCommand, result: list[SafetyFinding], level: Level) -> str:
+def make_remembered_rule(command: SimpleCommand, findings: list[SafetyFinding], level: Level) -> str:
     """The rule stored for an approved command: `pytest *`, `git commit *` or the whole command; "" for a
     command that is asked about every time."""
     if level == "deny" or not TRANSPARENT_WRAPPERS.issuperset(command.wrappers):
         return ""
-    if any(
-        finding.capabilities & NEVER_REMEMBERED or finding.rule in NEVER_REMEMBERED_RULES
-        for finding in result
-    ):
+    if any(item.capabilities & NEVER_REMEMBERED or item.rule in NEVER_REMEMBERED_RULES for item in findings):
         return ""
     # The words of a rule do not cover a redirection: permission to run pytest is not permission to
     # overwrite a file.
     redirects = any(redirect.writes for redirect in command.redirects)
-    if redirects and any(finding.rule == "write.inside" for finding in result):
+    if redirects and any(finding.rule == "write.inside" for finding in findings):
         return ""
-    argv = tuple(word.literal for word in command.words)
-    known = tuple(word for word in argv if word is not None)
-    if not known or argv[0] is None:
-        return ""
-    if len(known) < len(argv):
-        sure = next(at for at, word in enumerate(argv) if word is None)
-        created = command_pattern(known[:sure]) if sure > 1 else ""
-        return created if created.endswith(" *") else ""
-    return command_pattern(known)
+    words = command.words
+    unknown = next((at for at, word in enumerate(words) if word.literal is None), len(words))
+    known = tuple(word.text for word in words[:unknown])
+    if unknown == len(words):
+        return command_pattern(known) if known else ""
+    pattern = command_pattern(known) if len(known) > 1 else ""
+    return pattern if pattern.endswith(" *") else ""
 
 
 # Variables that do no harm to the behaviour of programs.
@@ -85,9 +78,7 @@ STEERING_VARIABLES = re.compile(
     r"prompt_command|ps4|ifs|path|env|shellopts|less|pager|editor|visual|rsync|ssh_)"
 )
 XARGS_READERS = word_set(
-    """
-    grep egrep fgrep rg wc cat head tail ls stat file md5sum sha256sum du basename dirname echo
-    """
+    "grep egrep fgrep rg wc cat head tail ls stat file md5sum sha256sum du basename dirname echo"
 )
 
 
@@ -133,25 +124,19 @@ def judge_command(command: SimpleCommand, setting: LineContext) -> JudgedCommand
     inline, texts = inline_code.check_inline_code(command, context)
     if command.stdin.text and command.program not in SHELLS and network_checks.runs_standard_input(command):
         texts.append(command.stdin.text)
-    result = [
+    findings = [
         *file_checks.check_files(command, file_operands, context),
         *git.check_origin_tree(command, context),
         *network_checks.check_network(command, file_operands, setting.written),
-        *host_checks.check_host(command, context),
+        *host_checks.check_host(command),
         *inline,
         *_check_assignments(command),
     ]
-    proven, reads_git = "", False
+    proof: CommandRule | None = None
     if command.words:
-        result, proof = _apply_rules(command, file_operands, result, setting)
-        if proof is not None:
-            proven, reads_git = proof.id, proof.needs == "git"
-    return JudgedCommand(
-        command,
-        _make_part(command, file_operands, result, proven, context),
-        tuple(texts),
-        reads_git=reads_git,
-    )
+        findings, proof = _apply_rules(command, file_operands, findings, setting)
+    part = _make_part(command, file_operands, findings, proof)
+    return JudgedCommand(command, part, tuple(texts), reads_git=proof is not None and proof.needs == "git")
 
 
 def _apply_rules(
@@ -160,13 +145,11 @@ def _apply_rules(
     findings: list[SafetyFinding],
     setting: LineContext,
 ) -> tuple[list[SafetyFinding], CommandRule | None]:
-    """The findings together with those of the rules, and the rule that proves the command read-only, or
-    None."""
+    """The findings together with those of the rules, and the rule that proves the command read-only."""
     restrictions = read_only_proof.find_restrictions(command, setting.rules.of(command.program))
-    proof = _find_proof(command, file_operands, setting)
+    proof = _find_proof(command, setting)
     if proof.rule is not None:
-        # Rules that describe the program in general do not count where its exact words are proven to read
-        # only.
+        # Where its exact words are proven to read only, rules about the program in general do not count.
         restrictions = [rule for rule in restrictions if rule.source != "built-in" or rule.level == "deny"]
         findings = [
             finding
@@ -176,18 +159,12 @@ def _apply_rules(
             or finding.rule in ("privilege", "code.unknown", "mode")
         ]
         findings += _check_redirected_reads(file_operands, command, setting.context.sandbox)
-    findings += [
-        SafetyFinding(
-            rule.level,
-            rule.id,
-            rule.risk,
-            rule.capabilities,
-            f"{command.program}: {rule.reason}",
-            rule.alternative,
-            git.find_git_remote(command) if "net.egress" in rule.capabilities else "",
+    for rule in restrictions:
+        reason = f"{command.program}: {rule.reason}"
+        remote = git.find_git_remote(command) if "net.egress" in rule.capabilities else ""
+        findings.append(
+            SafetyFinding(rule.level, rule.id, rule.risk, rule.capabilities, reason, rule.alternative, remote)
         )
-        for rule in restrictions
-    ]
     if proof.rule is None and not findings:
         findings.append(ask("unknown", f"{command.words[0].guess}: {proof.why}", "code.exec", risk=45))
     return findings, proof.rule
@@ -208,28 +185,21 @@ def _check_redirected_reads(
     ]
 
 
-def _find_proof(
-    command: SimpleCommand, file_operands: list[FileOperand], setting: LineContext
-) -> read_only_proof.ReadOnlyProof:
-    name = command.program
-    proof = read_only_proof.prove_read_only(command, setting.rules.of(name), setting.context)
+def _find_proof(command: SimpleCommand, setting: LineContext) -> read_only_proof.ReadOnlyProof:
+    name, words, context = command.program, command.words, setting.context
+    rules = setting.rules.of(name)
+    proof = read_only_proof.prove_read_only(command, rules, context)
     if proof.rule is not None:
         return proof
-    if name in TRANSPARENT and len(command.words) > 1 and _plain_wrapper(command):
-        return read_only_proof.ReadOnlyProof(WRAPPER_RULE)
     if (
-        name in ("bash", "sh")
-        and len(command.words) == 3
-        and command.words[1].literal == "-c"
-        and command.words[2].literal
+        (name in TRANSPARENT and len(words) > 1 and _plain_wrapper(command))
+        or (name in ("bash", "sh") and len(words) == 3 and words[1].literal == "-c" and words[2].literal)
+        or (name == "xargs" and context.sandbox and _plain_xargs(command))
+        or (name in DECLARING_COMMANDS and len(words) == 1 and command.assignments)
     ):
         return read_only_proof.ReadOnlyProof(WRAPPER_RULE)
-    if name == "xargs" and setting.context.sandbox and _plain_xargs(command):
-        return read_only_proof.ReadOnlyProof(WRAPPER_RULE)
-    if name in DECLARING_COMMANDS and len(command.words) == 1 and command.assignments:
-        return read_only_proof.ReadOnlyProof(WRAPPER_RULE)
-    if name == "find" and setting.context.sandbox and (bare := _without_readers(command)) is not None:
-        return read_only_proof.prove_read_only(bare, setting.rules.of(name), setting.context)
+    if name == "find" and context.sandbox and (bare := _without_readers(command)) is not None:
+        return read_only_proof.prove_read_only(bare, rules, context)
     return proof
 
 
@@ -266,14 +236,10 @@ def _without_readers(command: SimpleCommand) -> SimpleCommand | None:
 
 
 def _plain_xargs(command: SimpleCommand) -> bool:
-    words = [word.guess for word in command.words[1:]]
-    while words and (
-        re.fullmatch(r"-[0r]+|-n\d*|-I\{\}|-I|-P\d*|-L\d*|-d", words[0])
-        or words[0] in ("{}",)
-        or words[0].isdigit()
-    ):
-        words.pop(0)
-    return bool(words) and words[0] in XARGS_READERS
+    option = re.compile(r"-[0r]+|-n\d*|-I\{\}|-I|-P\d*|-L\d*|-d|\{\}")
+    words = (word.guess for word in command.words[1:])
+    program = next((word for word in words if not (option.fullmatch(word) or word.isdigit())), "")
+    return program in XARGS_READERS
 
 
 def _check_assignments(command: SimpleCommand) -> list[SafetyFinding]:
@@ -296,54 +262,39 @@ def _check_assignments(command: SimpleCommand) -> list[SafetyFinding]:
 def _make_part(
     command: SimpleCommand,
     file_operands: list[FileOperand],
-    result: list[SafetyFinding],
-    proven: str,
-    context: ExecutionContext,
+    findings: list[SafetyFinding],
+    proof: CommandRule | None,
 ) -> CommandPart:
-    order = {"allow": 0, "ask": 1, "deny": 2}
-    worst = max(result, key=lambda finding: (order[finding.level], finding.risk), default=None)
+    worst = find_strictest(findings) if findings else None
     level: Level = worst.level if worst else "allow"
-    capabilities: set[Capability] = (
-        set().union(*(finding.capabilities for finding in result)) if result else set()
-    )
+    capabilities: frozenset[Capability] = frozenset().union(*(finding.capabilities for finding in findings))
     if not capabilities:
-        capabilities = {"fs.read"} if any(not operand.written for operand in file_operands) else {"none"}
+        reads = any(not operand.written for operand in file_operands)
+        capabilities = frozenset({"fs.read"} if reads else {"none"})
     if command.program in ("cat", "grep", "rg", "ls", "find", "head", "tail") and level == "allow":
-        capabilities = {"fs.read"}
-    risk = (
-        min(
-            100,
-            max((finding.risk for finding in result), default=0)
-            + 10 * max(0, len(capabilities - {"fs.read"}) - 1),
+        capabilities = frozenset({"fs.read"})
+    risk = max((finding.risk for finding in findings), default=0)
+    if findings:
+        risk = min(100, risk + 10 * max(0, len(capabilities - {"fs.read"}) - 1))
+    places = {
+        written: dict.fromkeys(
+            operand.place.path
+            for operand in file_operands
+            if operand.written is written and operand.place.kind != "unknown"
         )
-        if result
-        else 0
-    )
-    argv = tuple(word.literal for word in command.words)
-    ids = tuple(dict.fromkeys([*(finding.rule for finding in result), *([proven] if proven else [])]))
+        for written in (False, True)
+    }
     return CommandPart(
         text=command.text,
-        argv=argv,
+        argv=tuple(word.literal for word in command.words),
         level=level,
         risk=risk,
-        capabilities=frozenset(capabilities),
-        rules=ids,
+        capabilities=capabilities,
+        rules=tuple(dict.fromkeys([*(finding.rule for finding in findings), *([proof.id] if proof else [])])),
         reason=worst.reason if worst else "",
-        alternative=next((finding.alternative for finding in result if finding.alternative), ""),
-        reads=tuple(
-            dict.fromkeys(
-                operand.place.path
-                for operand in file_operands
-                if not operand.written and operand.place.kind != "unknown"
-            )
-        ),
-        writes=tuple(
-            dict.fromkeys(
-                operand.place.path
-                for operand in file_operands
-                if operand.written and operand.place.kind != "unknown"
-            )
-        ),
-        destination=next((finding.destination for finding in result if finding.destination), ""),
-        shape=make_remembered_rule(command, result, level),
+        alternative=next((finding.alternative for finding in findings if finding.alternative), ""),
+        reads=tuple(places[False]),
+        writes=tuple(places[True]),
+        destination=next((finding.destination for finding in findings if finding.destination), ""),
+        shape=make_remembered_rule(command, findings, level),
     )

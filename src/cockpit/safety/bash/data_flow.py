@@ -9,12 +9,12 @@ import posixpath
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from cockpit.safety.bash.command_model import (
     NO_OUTPUT,
     UNKNOWN,
-    UNKNOWN_HARMLESS,
     WORD_NODES,
     DataFlow,
     LineReading,
@@ -36,29 +36,19 @@ if TYPE_CHECKING:
 
 
 FETCHERS = word_set(
-    """
-    curl wget fetch aria2c http https xh lynx links w3m elinks nc ncat netcat socat telnet ftp tftp lftp
-    scp sftp rsync ssh openssl dig host nslookup ipfs curlie axel GET lwp-request
-    """
+    "curl wget fetch aria2c http https xh lynx links w3m elinks nc ncat netcat socat telnet ftp tftp lftp "
+    "scp sftp rsync ssh openssl dig host nslookup ipfs curlie axel GET lwp-request"
 )
 DECODERS = word_set(
-    """
-    base64 base32 basenc xxd uudecode gunzip zcat gzip bunzip2 bzcat unxz xzcat zstdcat rev tr openssl
-    gpg age uncompress lz4 brotli od printf awk sed perl python python3 ruby node php hexdump iconv unzip
-    tar cut ascii2uni dc bc xz zstd bzip2 m4 envsubst jq
-    """
+    "base64 base32 basenc xxd uudecode gunzip zcat gzip bunzip2 bzcat unxz xzcat zstdcat rev tr openssl gpg "
+    "age uncompress lz4 brotli od printf awk sed perl python python3 ruby node php hexdump iconv unzip tar "
+    "cut ascii2uni dc bc xz zstd bzip2 m4 envsubst jq"
 )
 # Used plainly these only filter; what they write into a pipe cannot hide a command.
-PLAIN_FILTERS = word_set(
-    """
-    awk sed cut jq bc dc envsubst m4 tar unzip node php ruby perl python python3
-    """
-)
+PLAIN_FILTERS = word_set("awk sed cut jq bc dc envsubst m4 tar unzip node php ruby perl python python3")
 SILENT_COMMANDS = word_set(
-    """
-    cd pushd popd true false test [ export set unset mkdir touch rm cp mv chmod sleep exit return wait
-    shift local readonly declare typeset trap umask
-    """
+    "cd pushd popd true false test [ export set unset mkdir touch rm cp mv chmod sleep exit return wait "
+    "shift local readonly declare typeset trap umask"
 )
 VARIABLE_SETTERS = word_set("read mapfile readarray getopts select printf unset shift let")
 FILE_WRITERS = word_set("curl wget tee aria2c base64 xxd openssl dd cp mv fetch scp")
@@ -74,9 +64,8 @@ def trace_output(command: SimpleCommand) -> DataFlow:
     taints.discard("unknown")
     if name in FETCHERS and not (name == "openssl" and "s_client" not in command.arguments):
         taints.add("net")
-    if name in ("gh", "glab", "aws", "gsutil") and {"api", "gist", "s3", "cp", "cat"} & set(
-        command.arguments
-    ):
+    fetches = {"api", "gist", "s3", "cp", "cat"} & set(command.arguments)
+    if name in ("gh", "glab", "aws", "gsutil") and fetches:
         taints.add("net")
     if name in SHELLS and command.words:
         taints.add("shell")
@@ -125,23 +114,13 @@ def _known_output(command: SimpleCommand) -> str | None:
     if name in ("cat", "tee") and command.stdin.text is not None:
         return command.stdin.text if name == "tee" or not _operands(command) else None
     if name == "echo":
-        words = list(command.words[1:])
-        escapes = False
-        while (
-            words
-            and set(words[0].guess) <= set("-neE")
-            and len(words[0].guess) > 1
-            and words[0].guess[0] == "-"
-        ):
-            escapes = escapes or "e" in words.pop(0).guess
-        text = join_known(words)
+        options = list(takewhile(lambda word: re.fullmatch(r"-[neE-]+", word.guess), command.words[1:]))
+        text = join_known(command.words[1 + len(options) :])
+        escapes = any("e" in option.guess for option in options)
         return None if text is None else _unescape(text, escapes) + "\n"
     if name == "printf" and len(command.words) > 1:
-        return (
-            format_printf([word.text for word in command.words[1:]])
-            if join_known(command.words) is not None
-            else None
-        )
+        texts = [word.text for word in command.words[1:]]
+        return None if join_known(command.words) is None else format_printf(texts)
     if name in ("rev", "tac") and command.stdin.text is not None and not _operands(command):
         lines = command.stdin.text.split("\n")
         return "\n".join(line[::-1] for line in lines) if name == "rev" else "\n".join(reversed(lines))
@@ -160,11 +139,8 @@ def _path_output(command: SimpleCommand) -> str | None:
         case "basename":
             return posixpath.basename(first.rstrip("/"))
         case "find" | "ls" | "fd":
-            return (
-                None
-                if any("name" in argument or "path" in argument for argument in command.arguments)
-                else first
-            )
+            narrowed = any("name" in argument or "path" in argument for argument in command.arguments)
+            return None if narrowed else first
         case _:
             return posixpath.normpath(posixpath.join(command.likely_cwd, first))
 
@@ -172,12 +148,9 @@ def _path_output(command: SimpleCommand) -> str | None:
 def _decode_known(command: SimpleCommand) -> str | None:
     """The known text that base64 or xxd decodes: a guess, good enough to deny by."""
     text = command.stdin.text
-    if (
-        text is None
-        or command.program not in ("base64", "xxd")
-        or not _decodes(command)
-        or len(text) > 20_000
-    ):
+    if text is None or len(text) > 20_000 or command.program not in ("base64", "xxd"):
+        return None
+    if not _decodes(command):
         return None
     try:
         plain = base64.b64decode(text) if command.program == "base64" else bytes.fromhex(text.strip())
@@ -230,12 +203,7 @@ def apply_effects(reading: LineReading, command: SimpleCommand, scope: ShellScop
 
 
 def _source_taints(reading: LineReading, command: SimpleCommand, scope: ShellScope) -> frozenset[str]:
-    """The taints of the files that a command names."""
-    flows = [
-        reading.files.get(resolve_operand(argument, scope))
-        for argument in command.arguments
-        if not argument.startswith("-")
-    ]
+    flows = (reading.files.get(resolve_operand(argument, scope)) for argument in _operands(command))
     return frozenset().union(*(flow.taints for flow in flows if flow))
 
 
@@ -245,9 +213,7 @@ def _written_file(name: str, words: tuple[ShellWord, ...], at: int) -> str:
     before = words[at - 1].guess if at else ""
     if name in ("curl", "wget", "aria2c", "fetch") and re.match(r"[a-z]+://|www\.|[\w.-]+\.\w+/", text):
         return text.rstrip("/").split("?")[0].rpartition("/")[2]
-    if before in ("-o", "-O", "--output", "--output-document", "-out") or re.fullmatch(
-        r"-[a-zA-Z]*[oO]", before
-    ):
+    if re.fullmatch(r"--output|--output-document|-out|-[a-zA-Z]*[oO]", before):
         return text
     if text.startswith(("--output=", "--output-document=", "of=")):
         return text.partition("=")[2]
@@ -259,8 +225,8 @@ def _written_file(name: str, words: tuple[ShellWord, ...], at: int) -> str:
 def resolve_cd_target(word: ShellWord, scope: ShellScope) -> str | None:
     """The folder after `cd word`, None where it is not known; then only the likely folder moves."""
     text = word.guess
-    is_known = UNKNOWN not in text and UNKNOWN_HARMLESS not in text and text != "-"
-    if not is_known or not word.sure or word.literal is None:
+    is_known = not word.is_partly_unknown and text != "-"
+    if not is_known or word.literal is None:
         if text.startswith("/") or is_known:
             scope.likely_cwd = posixpath.normpath(posixpath.join(scope.likely_cwd, text))
         return None

@@ -23,11 +23,9 @@ if TYPE_CHECKING:
 
 # Variables that `echo $x` may print without asking: terminal and tool settings, no tokens.
 PRINTABLE_VARIABLES = word_set(
-    """
-    PATH SHELL LANG TERM COLORTERM EDITOR VISUAL PAGER HOSTNAME VIRTUAL_ENV CONDA_PREFIX GOPATH GOROOT
-    JAVA_HOME NODE_ENV SHLVL LC_ALL LC_CTYPE TZ COLUMNS LINES BASH_VERSION MACHTYPE HOSTTYPE CI DISPLAY
-    XDG_SESSION_TYPE XDG_CURRENT_DESKTOP LOGNAME UID EUID PPID MANPATH PYTHONPATH
-    """
+    "PATH SHELL LANG TERM COLORTERM EDITOR VISUAL PAGER HOSTNAME VIRTUAL_ENV CONDA_PREFIX GOPATH GOROOT "
+    "JAVA_HOME NODE_ENV SHLVL LC_ALL LC_CTYPE TZ COLUMNS LINES BASH_VERSION MACHTYPE HOSTTYPE CI DISPLAY "
+    "XDG_SESSION_TYPE XDG_CURRENT_DESKTOP LOGNAME UID EUID PPID MANPATH PYTHONPATH"
 )
 MAX_LENGTH = 100_000
 MAX_BACKTICKS = 60  # commands between backticks in one text
@@ -80,7 +78,6 @@ class WordExpander:
         return ShellWord(text.translate(brace), piece.sure, piece.taints, (node.start_byte, node.end_byte))
 
     def _part(self, node: "Node", scope: ShellScope, quoted: bool) -> WordPart:
-        """Expand one node of a word."""
         match node.type:
             case "word" | "number" | "extglob_pattern" | "regex" | "test_operator" | "special_character":
                 text = node_text(node)
@@ -160,10 +157,8 @@ class WordExpander:
         bare = re.sub(r"\\[^`]", "  ", text)
         pairs = list(re.finditer(r"(?<!\\)`((?:[^`\\]|\\.)*)`", bare, re.S))
         inside = [re.sub(r"\\([`$\\])", r"\1", text[pair.start(1) : pair.end(1)]) for pair in pairs]
-        for item in (
-            *inside[:MAX_BACKTICKS],
-            *(["\n".join(inside[MAX_BACKTICKS:])] if inside[MAX_BACKTICKS:] else []),
-        ):
+        rest = "\n".join(inside[MAX_BACKTICKS:])
+        for item in (*inside[:MAX_BACKTICKS], *([rest] if inside[MAX_BACKTICKS:] else [])):
             self.script(item, scope.copy())
         if "`" in re.sub(r"(?<!\\)`((?:[^`\\]|\\.)*)`|\\`", "", bare):
             self.note("expansion", text)
@@ -171,9 +166,8 @@ class WordExpander:
 
     def _output(self, flow: DataFlow, quoted: bool) -> WordPart:
         if flow.text is None:
-            return WordPart(
-                UNKNOWN_HARMLESS if "mild" in flow.taints else UNKNOWN, False, flow.taints - {"mild"}
-            )
+            sign = UNKNOWN_HARMLESS if "mild" in flow.taints else UNKNOWN
+            return WordPart(sign, False, flow.taints - {"mild"})
         text = flow.text.rstrip("\n")
         # This output is a guess, so it must never count as certain.
         return WordPart(text if quoted else _split_blanks(text), False, flow.taints - {"mild"})
@@ -189,9 +183,8 @@ class WordExpander:
             return WordPart(known.text if quoted else _split_blanks(known.text), known.sure, known.taints)
         if name == "OLDPWD":
             return WordPart(UNKNOWN, False)
-        return WordPart(
-            UNKNOWN_HARMLESS if name in PRINTABLE_VARIABLES else UNKNOWN, False, _secret_taint(name)
-        )
+        sign = UNKNOWN_HARMLESS if name in PRINTABLE_VARIABLES else UNKNOWN
+        return WordPart(sign, False, _secret_taint(name))
 
     def _positional(self, name: str, scope: ShellScope, quoted: bool) -> WordPart:
         if scope.arguments is None:
@@ -225,11 +218,8 @@ class WordExpander:
             self.note("expansion", node_text(node))
             second = scope.variables.get(match["name"]) if match and match["mark"] == "!" else None
             if second and (known_word := scope.variables.get(second.text)):
-                return WordPart(
-                    known_word.text if quoted else _split_blanks(known_word.text),
-                    False,
-                    known_word.taints | taints,
-                )
+                text = known_word.text if quoted else _split_blanks(known_word.text)
+                return WordPart(text, False, known_word.taints | taints)
             return WordPart(UNKNOWN, False, taints)
         if match["mark"] == "#" and not match["rest"]:
             return WordPart("0")
@@ -244,17 +234,9 @@ class WordExpander:
         inside = node_text(node)
         inside = inside[3:-2] if inside.startswith("$((") else inside[2:-1]
         if not ARITHMETIC.fullmatch(inside):
-            names = re.findall(r"\$?\{?([A-Za-z_]\w*)\}?", inside)
-            plain = all(
-                (known := scope.variables.get(name)) and known.sure and known.text.isdigit() for name in names
-            )
-            if (
-                not plain
-                or "[" in inside
-                or "`" in inside
-                or "$(" in inside
-                or before != len(scope.variables)
-            ):
+            words = map(scope.variables.get, re.findall(r"\$?\{?([A-Za-z_]\w*)\}?", inside))
+            plain = all(word and word.sure and word.text.isdigit() for word in words)
+            if not plain or re.search(r"\[|`|\$\(", inside) or before != len(scope.variables):
                 self.note("arithmetic", node_text(node))
         return WordPart("0", not piece.taints, piece.taints)
 

@@ -1,6 +1,7 @@
 """What a command does to files: secrets it reads, protected files it writes, trees and disks it destroys."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 
 from cockpit.safety.bash.command_model import ShellWord, SimpleCommand
@@ -12,17 +13,13 @@ from cockpit.workspace.word_set import word_set
 
 DELETE_ADVICE = "delete with the delete tool, which can be undone"
 FORMATTERS = re.compile(
-    r"mkfs(\..+)?|mke2fs|newfs|wipefs|fdisk|sfdisk|cfdisk|gdisk|sgdisk|cgdisk|parted|blkdiscard|"
-    r"badblocks|mkswap|"
-    r"hdparm|nvme|mdadm|cryptsetup|pvcreate|pvremove|vgremove|vgcreate|lvremove|lvreduce|dmsetup|"
-    r"zpool|zfs|diskutil|"
-    r"asr|shred|dd|dcfldd|ddrescue|nwipe|scrub|mkdosfs|mkntfs|losetup|partx|sg_format|sd_format|"
-    r"flashrom|efibootmgr"
+    r"mkfs(\..+)?|mke2fs|newfs|wipefs|fdisk|sfdisk|cfdisk|gdisk|sgdisk|cgdisk|parted|blkdiscard|badblocks"
+    r"|mkswap|hdparm|nvme|mdadm|cryptsetup|pvcreate|pvremove|vgremove|vgcreate|lvremove|lvreduce|dmsetup"
+    r"|zpool|zfs|diskutil|asr|shred|dd|dcfldd|ddrescue|nwipe|scrub|mkdosfs|mkntfs|losetup|partx|sg_format"
+    r"|sd_format|flashrom|efibootmgr"
 )
 DISK_LISTING_WORDS = word_set(
-    """
-    -l --list print list status info -N --dump -d show-all --examine --detail smart-log
-    """
+    "-l --list print list status info -N --dump -d show-all --examine --detail smart-log"
 )
 DISK_DESTROYERS = {
     "zpool": {"destroy", "labelclear"},
@@ -36,39 +33,31 @@ DISK_DESTROYERS = {
     "nvme": {"format", "sanitize"},
     "dmsetup": {"remove", "remove_all", "wipe_table"},
 }
-DELETERS = word_set(
-    """
-    rm srm grm trash rmdir unlink shred wipe find gfind fd fdfind rsync mv gmv
-    """
-)
-ASKED_READ_KINDS = frozenset(
-    {
-        "secret",
-        "process",
-        "project secret",
-        "own",
-        "device",
-        "outside",
-        "system",
-        "origin",
-        "unknown",
-        "persist",
-    }
-)
+DELETERS = word_set("rm srm grm trash rmdir unlink shred wipe find gfind fd fdfind rsync mv gmv")
+ASKED_READ_KINDS = word_set("secret process own device outside system origin unknown persist") | {
+    "project secret"
+}
+FIND_CHANGERS = re.compile(r"^-delete$|(^|/)(rm|shred|unlink|srm|chmod|chown|mv|truncate)$")
+SYSTEM_FOLDERS = re.compile(r"/|/(etc|usr|bin|sbin|lib\w*|boot|dev|proc|sys|var|home|root|opt)(/.*)?")
+DISK_DEVICE = re.compile(r"(^|=)/dev/(?!null|zero|u?random|stdin|stdout|fd|full|tty)")
 RAW_DEVICES = re.compile(r"/dev/(sd|hd|vd|xvd|nvme|mmcblk|mem|kmem|port|dm-|mapper/|disk)")
 
 
 def check_files(
     command: SimpleCommand, operands: list[FileOperand], context: ExecutionContext
-) -> list[SafetyFinding]:
+) -> Iterator[SafetyFinding]:
     """All findings about files."""
-    findings = [finding for operand in operands for finding in _check_operand(operand, command)]
-    return [
-        *findings,
-        *_check_trees(command, context),
-        *_check_disks(command, operands),
-        *_check_modes(command, operands, context),
-    ]
+    for operand in operands:
+        if operand.place.kind == "socket":
+            finding: SafetyFinding | None = _check_socket(operand.word.guess)
+        else:
+            finding = _check_write(operand, command) if operand.written else _check_read(operand, command)
+        if finding is not None:
+            yield finding
+    yield from _check_trees(command, context)
+    for check in (_check_disks(command), _check_modes(command, operands)):
+        if check is not None:
+            yield check
 
 
 # What writing to each kind of location means.
@@ -92,43 +81,34 @@ WRITE_FINDINGS: dict[str, SafetyFinding] = {
 }
 
 
-def _check_operand(operand: FileOperand, command: SimpleCommand) -> list[SafetyFinding]:
-    if operand.place.kind == "socket":
-        return [_check_socket(operand.word.guess)]
-    return _check_write(operand, command) if operand.written else _check_read(operand, command)
-
-
-def _check_write(operand: FileOperand, command: SimpleCommand) -> list[SafetyFinding]:
+def _check_write(operand: FileOperand, command: SimpleCommand) -> SafetyFinding | None:
     location, text = operand.place, operand.word.guess
     if location.kind == "protected" and command.program == "mkdir":
-        return [
-            ask("write.protected", f"it creates a folder at {text}: {location.reason}", "fs.write", risk=70)
-        ]
+        reason = f"it creates a folder at {text}: {location.reason}"
+        return ask("write.protected", reason, "fs.write", risk=70)
     if location.kind == "secret" and command.program in ("chmod", "chown", "mkdir", "ssh-keygen"):
-        return [ask("write.secret", f"it changes {text}: {location.reason}", "fs.outside", risk=70)]
+        return ask("write.secret", f"it changes {text}: {location.reason}", "fs.outside", risk=70)
     form = WRITE_FINDINGS.get(location.kind)
     if form is None:
-        return []
-    reason = (
-        form.reason.replace("{why}", location.reason).replace("{path}", location.path).replace("{text}", text)
-    )
-    return [replace(form, reason=reason)]
+        return None
+    reason = form.reason.replace("{why}", location.reason).replace("{path}", location.path)
+    return replace(form, reason=reason.replace("{text}", text))
 
 
-def _check_read(operand: FileOperand, command: SimpleCommand) -> list[SafetyFinding]:
+def _check_read(operand: FileOperand, command: SimpleCommand) -> SafetyFinding | None:
     location, text = operand.place, operand.word.guess
     if location.kind in ("secret", "process") and operand.shown:
-        findings = deny("read.secret", f"it reads {text}: {location.reason}", "secret.read", risk=90)
-        return [replace(findings, alternative="ask the user for the one value you need")]
+        advice = "ask the user for the one value you need"
+        reason = f"it reads {text}: {location.reason}"
+        return deny("read.secret", reason, "secret.read", risk=90, alternative=advice)
     if location.kind == "device" and RAW_DEVICES.match(location.path):
-        return [deny("read.device", f"it reads the raw device {location.path}", "secret.read", "host.mutate")]
+        return deny("read.device", f"it reads the raw device {location.path}", "secret.read", "host.mutate")
     if location.kind not in ASKED_READ_KINDS or command.program in ("cd", "pushd"):
-        return []
+        return None
     if location.kind == "project secret":
-        return [ask("read.secret-file", f"it reads {text}: {location.reason}", "secret.read", risk=60)]
-    return [
-        ask(f"read.{location.kind}", location.reason or f"it reads {text}", "fs.read", "fs.outside", risk=30)
-    ]
+        return ask("read.secret-file", f"it reads {text}: {location.reason}", "secret.read", risk=60)
+    reason = location.reason or f"it reads {text}"
+    return ask(f"read.{location.kind}", reason, "fs.read", "fs.outside", risk=30)
 
 
 def _check_socket(text: str) -> SafetyFinding:
@@ -140,9 +120,9 @@ def _check_socket(text: str) -> SafetyFinding:
 
 def _is_recursive(command: SimpleCommand) -> bool:
     return any(
-        argument in ("--recursive", "--no-preserve-root")
-        or (argument.startswith("--rec"))
-        or (re.fullmatch(r"-[a-zA-Z]+", argument) is not None and ("r" in argument or "R" in argument))
+        argument == "--no-preserve-root"
+        or argument.startswith("--rec")
+        or (re.fullmatch(r"-[a-zA-Z]+", argument) is not None and "r" in argument.lower())
         for argument in command.arguments
     )
 
@@ -152,144 +132,82 @@ def _tree_targets(command: SimpleCommand) -> list[ShellWord]:
     name, arguments = command.program, command.arguments
     plain = list_plain_operands(command)
     if name in ("rm", "grm", "srm", "trash", "wipe", "shred", "rmdir", "unlink"):
-        return (
-            plain
-            if _is_recursive(command) or name in ("trash", "srm") or any("*" in word.guess for word in plain)
-            else []
-        )
+        wide = name in ("trash", "srm") or any("*" in word.guess for word in plain)
+        return plain if wide or _is_recursive(command) else []
     if name in ("chmod", "chown", "chgrp", "setfacl", "chattr", "chcon"):
         return plain[1:] if _is_recursive(command) else []
     if name in ("mv", "gmv"):
         return plain[:-1] if len(plain) > 1 else plain
     if name in ("find", "gfind", "fd", "fdfind"):
-        deletes = "-delete" in arguments or any(
-            re.search(r"(^|/)(rm|shred|unlink|srm|chmod|chown|mv|truncate)$", argument)
-            for argument in arguments
-        )
-        starts = []
-        for word in command.words[1:]:
-            if word.guess.startswith(("-", "(", "!")):
-                break
-            starts.append(word)
-        narrow = (
-            any(argument in ("-name", "-iname", "-path", "-regex", "-maxdepth") for argument in arguments)
-            and "-exec" not in arguments
-        )
-        return starts if deletes and not (narrow and all(_is_narrow(word) for word in starts)) else []
-    if name == "rsync" and any(
-        argument.startswith(("--delete", "--remove-source")) for argument in arguments
-    ):
+        return _find_targets(command)
+    if name == "rsync" and any(item.startswith(("--delete", "--remove-source")) for item in arguments):
         return plain[-1:]
     if name == "git" and "clean" in arguments and "-C" in arguments:
         return [command.words[arguments.index("-C") + 2]]
     return []
 
 
-def _is_narrow(word: ShellWord) -> bool:
-    return not re.fullmatch(
-        r"/|/(etc|usr|bin|sbin|lib\w*|boot|dev|proc|sys|var|home|root|opt)(/.*)?", word.guess
-    )
-
-
-def _check_trees(command: SimpleCommand, context: ExecutionContext) -> list[SafetyFinding]:
-    name = command.program
-    findings = []
-    for word in _tree_targets(command):
-        if reason := explain_tree_loss(word, command.cwd, command.likely_cwd, context):
-            findings.append(
-                deny(
-                    "destroy.tree",
-                    f"it would destroy or change a whole tree: {reason}",
-                    "fs.delete",
-                    "fs.outside",
-                    risk=100,
-                )
-            )
-    if name in ("mv", "gmv") and command.words[-1].guess == "/dev/null":
-        findings.append(deny("destroy.null", "a file moved to /dev/null is lost", "fs.delete"))
-    if "--no-preserve-root" in command.arguments:
-        findings.append(
-            deny(
-                "destroy.root",
-                "--no-preserve-root is only used to destroy the root folder",
-                "fs.delete",
-                risk=100,
-            )
-        )
-    if findings:
-        return findings
-    if name in ("rm", "srm", "trash", "shred", "unlink", "rmdir", "wipe") or (
-        name in DELETERS and "-delete" in command.arguments
-    ):
-        return [
-            ask(
-                "delete",
-                f"it deletes {' '.join(word.guess for word in list_plain_operands(command)[:3])}",
-                "fs.delete",
-                risk=60 if _is_recursive(command) else 45,
-                alternative=DELETE_ADVICE,
-            )
-        ]
-    return []
-
-
-def _check_disks(command: SimpleCommand, operands: list[FileOperand]) -> list[SafetyFinding]:
-    name = command.program
-    if not FORMATTERS.fullmatch(name):
-        return []
+def _find_targets(command: SimpleCommand) -> list[ShellWord]:
+    """The folders in which a `find` deletes or changes files."""
     arguments = command.arguments
-    if arguments and any(argument in DISK_LISTING_WORDS for argument in arguments) and name != "dd":
-        return [ask("disk.list", f"{name} inspects disks", "fs.outside", risk=40)]
-    if name in DISK_DESTROYERS and (not DISK_DESTROYERS[name] or DISK_DESTROYERS[name] & set(arguments)):
-        return [
-            deny(
-                "disk.destroy", f"{name} destroys the content of a disk", "host.mutate", "fs.delete", risk=100
-            )
-        ]
-    touched = [
-        argument
-        for argument in arguments
-        if re.search(r"(^|=)/dev/(?!null|zero|u?random|stdin|stdout|fd|full|tty)", argument)
-    ]
-    if name in ("dd", "dcfldd", "ddrescue"):
-        touched = [argument for argument in touched if not argument.startswith("if=")]
-    if touched:
-        return [
-            deny(
-                "disk.write",
-                f"{name} writes to the device {touched[0]}",
-                "host.mutate",
-                "fs.delete",
-                risk=100,
-            )
-        ]
-    return []
-
-
-def _check_modes(
-    command: SimpleCommand, operands: list[FileOperand], context: ExecutionContext
-) -> list[SafetyFinding]:
-    if command.program not in ("chmod", "chown", "setfacl", "setcap", "chattr") or len(command.words) < 2:
+    starts = command.search_starts()
+    if not any(FIND_CHANGERS.search(argument) for argument in arguments):
         return []
-    mode = next((word.guess for word in list_plain_operands(command)[:1]), "")
-    if (
-        re.fullmatch(r"[2467][0-7]{3}", mode)
-        or re.search(r"[ugoa]*[+=][rwxX]*s", mode)
-        or command.program == "setcap"
+    narrows = {"-name", "-iname", "-path", "-regex", "-maxdepth"} & set(arguments)
+    in_system = any(SYSTEM_FOLDERS.fullmatch(word.guess) for word in starts)
+    return [] if narrows and "-exec" not in arguments and not in_system else starts
+
+
+def _check_trees(command: SimpleCommand, context: ExecutionContext) -> Iterator[SafetyFinding]:
+    name, safe = command.program, True
+    for word in _tree_targets(command):
+        if loss := explain_tree_loss(word, command.cwd, command.likely_cwd, context):
+            safe = False
+            reason = f"it would destroy or change a whole tree: {loss}"
+            yield deny("destroy.tree", reason, "fs.delete", "fs.outside", risk=100)
+    if name in ("mv", "gmv") and command.words[-1].guess == "/dev/null":
+        safe = False
+        yield deny("destroy.null", "a file moved to /dev/null is lost", "fs.delete")
+    if "--no-preserve-root" in command.arguments:
+        safe = False
+        reason = "--no-preserve-root is only used to destroy the root folder"
+        yield deny("destroy.root", reason, "fs.delete", risk=100)
+    if safe and (
+        name in ("rm", "srm", "trash", "shred", "unlink", "rmdir", "wipe")
+        or (name in DELETERS and "-delete" in command.arguments)
     ):
-        return [
-            deny(
-                "mode.setuid", "it lets a program run with the rights of another user", "priv", "host.mutate"
-            )
-        ]
-    open_wide = re.search(r"[0-7]?[0-7][0-7][2367]$", mode) or re.search(
-        r"(^|[,ao])[ugo]*[ao]*[+=][rxX]*w", mode
-    )
-    outside = [
-        operand
-        for operand in operands
-        if operand.written and operand.place.kind not in ("plain", "quiet", "unknown")
-    ]
+        reason = f"it deletes {' '.join(word.guess for word in list_plain_operands(command)[:3])}"
+        risk = 60 if _is_recursive(command) else 45
+        yield ask("delete", reason, "fs.delete", risk=risk, alternative=DELETE_ADVICE)
+
+
+def _check_disks(command: SimpleCommand) -> SafetyFinding | None:
+    name, arguments = command.program, command.arguments
+    if not FORMATTERS.fullmatch(name):
+        return None
+    if DISK_LISTING_WORDS.intersection(arguments) and name != "dd":
+        return ask("disk.list", f"{name} inspects disks", "fs.outside", risk=40)
+    if name in DISK_DESTROYERS and (not DISK_DESTROYERS[name] or DISK_DESTROYERS[name] & set(arguments)):
+        reason = f"{name} destroys the content of a disk"
+        return deny("disk.destroy", reason, "host.mutate", "fs.delete", risk=100)
+    for argument in arguments:
+        is_source = name in ("dd", "dcfldd", "ddrescue") and argument.startswith("if=")
+        if DISK_DEVICE.search(argument) and not is_source:
+            reason = f"{name} writes to the device {argument}"
+            return deny("disk.write", reason, "host.mutate", "fs.delete", risk=100)
+    return None
+
+
+def _check_modes(command: SimpleCommand, operands: list[FileOperand]) -> SafetyFinding | None:
+    if command.program not in ("chmod", "chown", "setfacl", "setcap", "chattr") or len(command.words) < 2:
+        return None
+    mode = next((word.guess for word in list_plain_operands(command)[:1]), "")
+    if command.program == "setcap" or re.search(r"^[2467][0-7]{3}\Z|[ugoa]*[+=][rwxX]*s", mode):
+        reason = "it lets a program run with the rights of another user"
+        return deny("mode.setuid", reason, "priv", "host.mutate")
+    open_wide = re.search(r"[0-7]?[0-7][0-7][2367]$|(^|[,ao])[ugo]*[ao]*[+=][rxX]*w", mode)
+    written = [operand.place for operand in operands if operand.written]
+    outside = [place for place in written if place.kind not in ("plain", "quiet", "unknown")]
     if open_wide and outside:
-        return [ask("mode.open", f"it lets every user write {outside[0].place.path}", "host.mutate", risk=70)]
-    return [ask("mode", "it changes the permissions or the owner of files", "fs.write", risk=40)]
+        return ask("mode.open", f"it lets every user write {outside[0].path}", "host.mutate", risk=70)
+    return ask("mode", "it changes the permissions or the owner of files", "fs.write", risk=40)

@@ -89,9 +89,7 @@ def printf_only_prints(form: str) -> bool:
 
 # Names for programs, files, the environment and other source files.
 AWK_FORBIDDEN = word_set(
-    """
-    system getline fflush close ENVIRON PROCINFO ARGV ARGC FUNCTAB SYMTAB include load namespace nextfile
-    """
+    "system getline fflush close ENVIRON PROCINFO ARGV ARGC FUNCTAB SYMTAB include load namespace nextfile"
 )
 # A slash after these words begins a pattern.
 AWK_PATTERN_STARTS = word_set("print printf return in case else do exit delete if while")

@@ -9,6 +9,7 @@ import os
 import posixpath
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
@@ -22,10 +23,9 @@ from cockpit.workspace.worktrees.values import WORKTREES_FOLDER, origin_tree
 
 # Sections and keys whose value git runs, or which include other configuration.
 RUNNING_SETTINGS = re.compile(
-    r"^\s*\[\s*(filter|include|includeif|diff|merge|mergetool|difftool|gpg|alias|pager|credential|"
-    r"extensions|trailer)\b"
-    r"|^\s*(textconv|clean|smudge|process|command|external|driver|cachetextconv|worktree|"
-    r"attributesfile|worktreeconfig)\s*=",
+    r"^\s*\[\s*(filter|include|includeif|diff|merge|mergetool|difftool|gpg|alias|pager|credential|extensions"
+    r"|trailer)\b|^\s*(textconv|clean|smudge|process|command|external|driver|cachetextconv|worktree"
+    r"|attributesfile|worktreeconfig)\s*=",
     re.I | re.M,
 )
 HARMLESS_SECTIONS = re.compile(
@@ -68,18 +68,15 @@ def _is_bare(folder: Path) -> bool:
 
 
 def _config_stamp(root: str) -> tuple[tuple[str, int, int], ...]:
-    result = []
+    stamps = []
     for path in _config_files(root):
-        try:
+        with suppress(OSError):
             status = path.stat()
-        except OSError:
-            continue
-        result.append((str(path), status.st_mtime_ns, status.st_size))
-    return tuple(result)
+            stamps.append((str(path), status.st_mtime_ns, status.st_size))
+    return tuple(stamps)
 
 
 def _config_files(root: str) -> list[Path]:
-    """The configuration and attribute files of the repository at `root`."""
     folder = _git_folder(Path(root))
     if folder is None:
         return []
@@ -127,44 +124,25 @@ def _read_text(path: Path) -> str | None:
         return None
 
 
-HARDENED_SETTINGS = (
-    ("core.fsmonitor", "false"),
-    ("core.hooksPath", "/dev/null"),
-    ("core.pager", "cat"),
-    ("core.sshCommand", "false"),
-    ("core.untrackedCache", "false"),
-    ("core.attributesFile", "/dev/null"),
-    ("diff.external", ""),
-    ("diff.ignoreSubmodules", "dirty"),
-    ("credential.helper", ""),
-    ("log.showSignature", "false"),
-    ("gpg.program", "false"),
-    ("color.ui", "false"),
-    ("protocol.allow", "never"),
-    ("submodule.recurse", "false"),
-    ("safe.bareRepository", "explicit"),
-    ("status.submoduleSummary", "false"),
-    ("grep.fallbackToNoIndex", "false"),
-)
-HARDENED_VARIABLES = (
-    ("GIT_ASKPASS", "true"),
-    ("GIT_EDITOR", "true"),
-    ("GIT_NO_LAZY_FETCH", "1"),
-    ("GIT_NO_REPLACE_OBJECTS", "1"),
-    ("GIT_OPTIONAL_LOCKS", "0"),
-    ("GIT_PAGER", "cat"),
-    ("GIT_TERMINAL_PROMPT", "0"),
-    ("PAGER", "cat"),
-)
+SETTING_TABLE = """
+    core.fsmonitor=false core.hooksPath=/dev/null core.pager=cat core.sshCommand=false
+    core.untrackedCache=false core.attributesFile=/dev/null diff.external= diff.ignoreSubmodules=dirty
+    credential.helper= log.showSignature=false gpg.program=false color.ui=false protocol.allow=never
+    submodule.recurse=false safe.bareRepository=explicit status.submoduleSummary=false
+    grep.fallbackToNoIndex=false
+"""
+HARDENED_SETTINGS = dict(pair.split("=") for pair in SETTING_TABLE.split())
+VARIABLE_TABLE = """
+    GIT_ASKPASS=true GIT_EDITOR=true GIT_NO_LAZY_FETCH=1 GIT_NO_REPLACE_OBJECTS=1 GIT_OPTIONAL_LOCKS=0
+    GIT_PAGER=cat GIT_TERMINAL_PROMPT=0 PAGER=cat
+"""
+HARDENED_VARIABLES = dict(pair.split("=") for pair in VARIABLE_TABLE.split())
 # Further options per subcommand. Repeating an option is harmless.
 HARDENED_OPTIONS = {
-    "diff": "--no-ext-diff --no-textconv --ignore-submodules=dirty",
-    "log": "--no-ext-diff --no-textconv",
-    "show": "--no-ext-diff --no-textconv",
-    "whatchanged": "--no-ext-diff --no-textconv",
-    "diff-tree": "--no-ext-diff --no-textconv",
-    "diff-index": "--no-ext-diff --no-textconv --ignore-submodules=dirty",
-    "diff-files": "--no-ext-diff --no-textconv --ignore-submodules=dirty",
+    **dict.fromkeys(("log", "show", "whatchanged", "diff-tree"), "--no-ext-diff --no-textconv"),
+    **dict.fromkeys(
+        ("diff", "diff-index", "diff-files"), "--no-ext-diff --no-textconv --ignore-submodules=dirty"
+    ),
     "status": "--ignore-submodules=dirty",
     "grep": "--no-textconv",
 }
@@ -172,8 +150,8 @@ HARDENED_OPTIONS = {
 
 def git_environment() -> tuple[tuple[str, str], ...]:
     """Variables that override all configuration of the repository for every git of the line."""
-    pairs = [("GIT_CONFIG_COUNT", str(len(HARDENED_SETTINGS))), *HARDENED_VARIABLES]
-    for at, (key, value) in enumerate(HARDENED_SETTINGS):
+    pairs = [("GIT_CONFIG_COUNT", str(len(HARDENED_SETTINGS))), *HARDENED_VARIABLES.items()]
+    for at, (key, value) in enumerate(HARDENED_SETTINGS.items()):
         pairs += [(f"GIT_CONFIG_KEY_{at}", key), (f"GIT_CONFIG_VALUE_{at}", value)]
     return tuple(sorted(pairs))
 
@@ -209,11 +187,9 @@ def find_git_remote(command: SimpleCommand) -> str:
 
 LOCATION_OPTIONS = ("--git-dir", "--work-tree")
 READING_SUBCOMMANDS = word_set(
-    """
-    log show diff status blame grep shortlog describe rev-parse rev-list ls-files ls-tree cat-file name-rev
-    merge-base for-each-ref show-ref count-objects check-ignore check-attr cherry diff-tree diff-index
-    diff-files version help annotate whatchanged ls-remote
-    """
+    "log show diff status blame grep shortlog describe rev-parse rev-list ls-files ls-tree cat-file name-rev "
+    "merge-base for-each-ref show-ref count-objects check-ignore check-attr cherry diff-tree diff-index "
+    "diff-files version help annotate whatchanged ls-remote"
 )
 
 
@@ -222,18 +198,13 @@ def check_origin_tree(command: SimpleCommand, context: ExecutionContext) -> list
     tree = origin_tree(context.root) if command.program == "git" else ""
     if not tree or command.subcommand()[0] in READING_SUBCOMMANDS:
         return []
-    own = _worktree_top(context.root, tree)
+    depth = len(WORKTREES_FOLDER) + 1
+    worktree = posixpath.join(tree, *context.root[len(tree) :].strip("/").split("/")[:depth])
     for folder in _working_folders(command, context):
-        if locations.is_within(folder, tree) and not locations.is_within(folder, own):
+        if locations.is_within(folder, tree) and not locations.is_within(folder, worktree):
             reason = f"git would work in {folder}, the tree that this worktree was made from"
             return [deny("write.origin", f"{reason}; run it in the worktree", "vcs.local", "fs.outside")]
     return []
-
-
-def _worktree_top(root: str, tree: str) -> str:
-    """The top folder of the worktree that contains `root`."""
-    depth = len(WORKTREES_FOLDER) + 1
-    return posixpath.join(tree, *root[len(tree) :].strip("/").split("/")[:depth])
 
 
 def _working_folders(command: SimpleCommand, context: ExecutionContext) -> Iterator[str]:

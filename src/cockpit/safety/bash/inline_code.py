@@ -1,11 +1,13 @@
 """Code in other languages on the command line. Code that plainly must not run is denied by what it names."""
 
 import re
+from collections.abc import Iterator
 
 from cockpit.safety.bash.command_model import ShellWord, SimpleCommand, unquote_ansi
 from cockpit.safety.bash.locations import explain_tree_loss, locate
 from cockpit.safety.findings import SafetyFinding, ask, deny
 from cockpit.safety.values import ExecutionContext
+from cockpit.workspace.word_set import word_set
 
 LANGUAGES = re.compile(
     r"(python|pypy|perl|ruby|node|nodejs|php|lua|luajit|Rscript|osascript|deno|bun|tclsh|pwsh|"
@@ -45,6 +47,8 @@ WRITE_CALLS = re.compile(
     r"""open\([^)]*,\s*['"](w|a|x|r\+|wb|ab)|write_text|write_bytes|writeFile|appendFile|File\.write|>>?\s*['"/~]|"""
     r"""fopen\([^)]*['"][wa]|file_put_contents|copyfile|shutil\.(copy|move)|symlink|os\.link|print\s*>"""
 )
+DECODED_RUN_CALLS = re.compile(r"\b(exec|eval|system|popen|subprocess|spawn|Function|loads)\b")
+WRITE_DENIED_KINDS = word_set("protected persist own origin system device")
 FORK_LOOPS = re.compile(
     r"(while|for|until|loop).{0,60}\bfork\b|\bfork\b.{0,30}(while|until|for)|:\(\)\{", re.S
 )
@@ -63,15 +67,14 @@ def check_inline_code(
     if len(text) > 20_000:
         return [ask("code.long", "its code is too long to check", "code.exec", "shell.opaque", risk=70)], []
     strings = _strings(text)
-    findings = _check_patterns(text, command.program)
-    for literal in strings:
-        findings += _check_named_path(literal, text, command, context)
-    shelled = [text for text in strings if " " in text or "/" in text] if SHELL_CALLS.search(text) else []
+    paths = (_check_named_path(literal, text, command, context) for literal in strings)
+    findings = [*_check_patterns(text, command.program), *filter(None, paths)]
+    calls_shell = SHELL_CALLS.search(text) is not None
+    shelled = [literal for literal in strings if calls_shell and (" " in literal or "/" in literal)]
     if command.program in ("sed", "gsed"):
         shelled += re.findall(r"(?:^|[;\n\d$/{!])\s*e\s+([^\n;]+)", text)
-    if SHELL_CALLS.search(text):
-        words = [text for text in strings if text and "\n" not in text]
-        shelled.append(" ".join(words))
+    if calls_shell:
+        shelled.append(" ".join(literal for literal in strings if literal and "\n" not in literal))
         shelled += re.findall(r"(?:system|exec|spawn|qx|`|:?!|shell)\s*\(?\s*([^;\n]{2,200})", text)
     return findings, shelled
 
@@ -79,75 +82,50 @@ def check_inline_code(
 def _strings(text: str) -> list[str]:
     out = []
     for groups in STRING_LITERALS.findall(text):
-        item = next((group for group in groups if group), "")
-        if item:
-            out.append(unquote_ansi(item) if "\\" in item else item)
-            inner = STRING_LITERALS.findall(item)
-            out += [next((group for group in each if group), "") for each in inner]
+        if literal := "".join(groups):
+            out.append(unquote_ansi(literal) if "\\" in literal else literal)
+            out += ["".join(inner) for inner in STRING_LITERALS.findall(literal)]
     return out[:64]
 
 
-def _check_patterns(text: str, program: str) -> list[SafetyFinding]:
-    findings = []
+def _check_patterns(text: str, program: str) -> Iterator[SafetyFinding]:
     if (
         SOCKET_CALLS.search(text)
         and SHELL_TIES.search(re.sub(r"import [^;\n]*", "", text))
         and re.search(r"dup2|/bin/|exec|spawn|popen|pty|system|sh\b", text)
     ):
-        findings.append(
-            deny(
-                "net.reverse-shell",
-                "its code connects a shell to the network",
-                "net.egress",
-                "code.remote",
-                risk=100,
-            )
-        )
+        reason = "its code connects a shell to the network"
+        yield deny("net.reverse-shell", reason, "net.egress", "code.remote", risk=100)
     if FETCH_CALLS.search(text) and RUN_CALLS.search(text) and program not in ("awk", "sed"):
-        findings.append(
-            deny("code.remote", "its code runs what it fetches from the network", "code.remote", "net.egress")
+        yield deny(
+            "code.remote", "its code runs what it fetches from the network", "code.remote", "net.egress"
         )
-    elif DECODE_CALLS.search(text) and re.search(
-        r"\b(exec|eval|system|popen|subprocess|spawn|Function|loads)\b", text
-    ):
-        findings.append(deny("code.decoded", "its code runs a text that cannot be read", "code.remote"))
+    elif DECODE_CALLS.search(text) and DECODED_RUN_CALLS.search(text):
+        yield deny("code.decoded", "its code runs a text that cannot be read", "code.remote")
     if FORK_LOOPS.search(text):
-        findings.append(deny("fork-bomb", "its code starts processes endlessly", "host.mutate"))
+        yield deny("fork-bomb", "its code starts processes endlessly", "host.mutate")
     if KILL_CALLS.search(text) and SHELL_CALLS.search(text):
-        findings.append(deny("host.power", "its code stops the machine or all processes", "host.mutate"))
-    return findings
+        yield deny("host.power", "its code stops the machine or all processes", "host.mutate")
 
 
 def _check_named_path(
     literal: str, text: str, command: SimpleCommand, context: ExecutionContext
-) -> list[SafetyFinding]:
-    """What the code does with a path that it names."""
+) -> SafetyFinding | None:
     if not re.match(r"[~/.$]|\w:|id_", literal) or "\n" in literal or len(literal) > 300:
-        return []
+        return None
     path = literal.replace("$HOME", context.home).replace("$ENV{HOME}", context.home)
-    path = context.home + path[1:] if path.startswith("~") else path
-    word = ShellWord(path)
+    word = ShellWord(context.home + path[1:] if path.startswith("~") else path)
     location = locate(word, command.cwd, command.likely_cwd, context)
-    if REMOVE_CALLS.search(text) and (
-        reason := explain_tree_loss(word, command.cwd, command.likely_cwd, context)
-    ):
-        return [
-            deny("destroy.tree", f"its code deletes or changes a whole tree: {reason}", "fs.delete", risk=100)
-        ]
+    removes = REMOVE_CALLS.search(text)
+    if removes and (loss := explain_tree_loss(word, command.cwd, command.likely_cwd, context)):
+        reason = f"its code deletes or changes a whole tree: {loss}"
+        return deny("destroy.tree", reason, "fs.delete", risk=100)
     if location.kind in ("secret", "process"):
-        return [deny("read.secret", f"its code names {literal}: {location.reason}", "secret.read")]
-    changes = WRITE_CALLS.search(text) or REMOVE_CALLS.search(text)
-    if changes and location.kind in ("protected", "persist", "own", "origin", "system", "device"):
-        return [
-            deny("write.protected", f"its code writes {literal}: {location.reason}", "persist", "fs.write")
-        ]
+        return deny("read.secret", f"its code names {literal}: {location.reason}", "secret.read")
+    if location.kind in WRITE_DENIED_KINDS and (removes or WRITE_CALLS.search(text)):
+        reason = f"its code writes {literal}: {location.reason}"
+        return deny("write.protected", reason, "persist", "fs.write")
     if location.kind == "project secret" and FETCH_CALLS.search(text):
-        return [
-            deny(
-                "secret.sent",
-                f"its code reads {literal} and talks to the network",
-                "secret.read",
-                "net.egress",
-            )
-        ]
-    return []
+        reason = f"its code reads {literal} and talks to the network"
+        return deny("secret.sent", reason, "secret.read", "net.egress")
+    return None

@@ -13,7 +13,7 @@ from cockpit.plugin.tools import Capability
 from cockpit.plugin.workspace import Profile
 from cockpit.safety.bash import git
 from cockpit.safety.bash.command_model import DataFlow, LineReading
-from cockpit.safety.bash.command_verdict import JudgedCommand, LineContext, judge_command
+from cockpit.safety.bash.command_verdict import LineContext, judge_command
 from cockpit.safety.bash.line_walker import LineWalker
 from cockpit.safety.bash.locations import cache_lookups
 from cockpit.safety.findings import LEVEL_RANK
@@ -22,23 +22,20 @@ from cockpit.safety.rules.rule import RuleSet
 from cockpit.safety.values import ExecutionContext, JudgedLine, ask_unreadable
 
 DANGEROUS = re.compile(
-    r"\b(rm|dd|mkfs|wipefs|shred|chmod|chown|mv|cp|tee|find|rsync|sh|bash|dash|zsh|ksh|python|perl|"
-    r"ruby|node|php|curl|wget|nc|ncat|netcat|"
-    r"socat|eval|source|crontab|shutdown|reboot|halt|poweroff|init|systemctl|useradd|usermod|passwd|"
-    r"visudo|insmod|modprobe|sysctl|iptables|"
-    r"kill|pkill|killall|cat|scp|ln|install|truncate|launchctl|at|sudo|doas|su|git|docker|parted|"
-    r"fdisk|cryptsetup|base64|setenforce|ufw|head|tail|less|cpio|tar)\b|/dev/|>"
+    r"\b(rm|dd|mkfs|wipefs|shred|chmod|chown|mv|cp|tee|find|rsync|sh|bash|dash|zsh|ksh|python|perl|ruby|node"
+    r"|php|curl|wget|nc|ncat|netcat|socat|eval|source|crontab|shutdown|reboot|halt|poweroff|init|systemctl"
+    r"|useradd|usermod|passwd|visudo|insmod|modprobe|sysctl|iptables|kill|pkill|killall|cat|scp|ln|install"
+    r"|truncate|launchctl|at|sudo|doas|su|git|docker|parted|fdisk|cryptsetup|base64|setenforce|ufw|head|tail"
+    r"|less|cpio|tar)\b|/dev/|>"
 )
 COMMAND_SEPARATORS = re.compile(r";|\n|&&|\|\||&|\$\(|[(){}]|\bthen\b|\bdo\b|\belse\b")
 FATAL_TEXT = re.compile(
-    r"\brm\s+(-\S+\s+)*-\S*[rR]\S*\s+(-\S+\s+)*(/|~|\$HOME|/\*|~/\*|/(etc|usr|bin|lib|boot|home|var|"
-    r"root|sbin|opt)/?\*?)(\s|$|;|&|\||\))"
-    r"|\bmkfs(\.\w+)?\s+/dev/|\bdd\s[^;|&\n]*of=/dev/[shvxn]|>\s*/dev/([shv]d|nvme|xvd)|/dev/(tcp|udp)/"
-    r"|\b(curl|wget)\b[^;&\n]*\|\s*(sudo\s+)?(ba|z|da|k)?sh\b|\bbase64\s+(-d|--decode|"
-    r"-D)\b[^;&\n]*\|\s*(ba|z|da)?sh\b|:\(\)\s*\{\s*:\s*\|\s*:"
-    r"|>>?\s*(~|\$HOME|/root|/home/\w+)/\.(bashrc|profile|zshrc|bash_profile|ssh/authorized_keys)|"
-    r">>?\s*/etc/(passwd|shadow|sudoers|cron)"
-    r"|\.ssh/id_(rsa|ed25519|ecdsa)\b|\.aws/credentials|/etc/shadow|\.git/hooks/"
+    r"\brm\s+(-\S+\s+)*-\S*[rR]\S*\s+(-\S+\s+)*(/|~|\$HOME|/\*|~/\*|/(etc|usr|bin|lib|boot|home|var|root"
+    r"|sbin|opt)/?\*?)(\s|$|;|&|\||\))|\bmkfs(\.\w+)?\s+/dev/|\bdd\s[^;|&\n]*of=/dev/[shvxn]"
+    r"|>\s*/dev/([shv]d|nvme|xvd)|/dev/(tcp|udp)/|\b(curl|wget)\b[^;&\n]*\|\s*(sudo\s+)?(ba|z|da|k)?sh\b"
+    r"|\bbase64\s+(-d|--decode|-D)\b[^;&\n]*\|\s*(ba|z|da)?sh\b|:\(\)\s*\{\s*:\s*\|\s*:|>>?\s*(~|\$HOME"
+    r"|/root|/home/\w+)/\.(bashrc|profile|zshrc|bash_profile|ssh/authorized_keys)|>>?\s*/etc/(passwd|shadow"
+    r"|sudoers|cron)|\.ssh/id_(rsa|ed25519|ecdsa)\b|\.aws/credentials|/etc/shadow|\.git/hooks/"
 )
 TREE_REMOVERS = frozenset({"rm", "chmod", "chown", "shred"})
 TREE_PATHS = re.compile(
@@ -112,11 +109,6 @@ def _judge_text(text: str, context: ExecutionContext, rules: RuleSet) -> JudgedL
     if not reading.commands and not notes:
         notes.append(_note_part(text, "ask", 10, "empty", "it contains no command"))
     verdict = _combine_parts([*(command.part for command in judged), *notes], hidden)
-    return _make_line(text, verdict, judged)
-
-
-def _make_line(text: str, verdict: Verdict, judged: list[JudgedCommand]) -> JudgedLine:
-    """The line in the form that is to be run: with hardened git readers where it is allowed."""
     if verdict.level != "allow" or not any(command.reads_git for command in judged):
         return JudgedLine(verdict, text)
     script = git.harden_git(text, [command.command for command in judged])
@@ -192,10 +184,7 @@ def _deny_part(text: str, reason: str, *rules: str) -> CommandPart:
 
 def _drop_hidden(text: str) -> str:
     """The line without its hidden characters, as a reader sees it."""
-    return "".join(
-        " " if is_hidden(character) and character in "\u00a0\r" else "" if is_hidden(character) else character
-        for character in text
-    )
+    return "".join(sign for sign in re.sub(r"[\u00a0\r]", " ", text) if not is_hidden(sign))
 
 
 def _note_parts(reading: LineReading) -> list[CommandPart]:
@@ -216,11 +205,9 @@ def _combine_parts(parts: list[CommandPart], hidden: HiddenCharacters | None) ->
     if len(capabilities) > 1:
         capabilities -= {"none"}
     level, reason, risk = worst.level, worst.reason, worst.risk
-    rules = tuple(
-        dict.fromkeys(
-            rule for part in sorted(parts, key=lambda part: -LEVEL_RANK[part.level]) for rule in part.rules
-        )
-    )
+    strictest_first = sorted(parts, key=lambda part: -LEVEL_RANK[part.level])
+    rules = tuple(dict.fromkeys(rule for part in strictest_first for rule in part.rules))
+    strictest = [part for part in parts if part.level == worst.level]
     classes = {name.split(".")[0] for part in parts if part.level != "allow" for name in part.capabilities}
     risk = min(100, risk + 10 * max(0, len(classes - {"none", "fs"}) - 1)) if level != "allow" else 0
     if level == "ask" and _leaks_secret(parts):
@@ -232,13 +219,9 @@ def _combine_parts(parts: list[CommandPart], hidden: HiddenCharacters | None) ->
         risk=risk,
         capabilities=capabilities,
         rules=rules,
-        alternative=next(
-            (part.alternative for part in parts if part.level == worst.level and part.alternative), ""
-        ),
+        alternative=next((part.alternative for part in strictest if part.alternative), ""),
         sandbox=_choose_profile(level, capabilities),
-        may_remember=level == "ask"
-        and hidden is None
-        and all(part.shape for part in parts if part.level == "ask"),
+        may_remember=level == "ask" and hidden is None and all(part.shape for part in strictest),
         user_only=hidden is not None,
         parts=tuple(parts),
         destination=next((part.destination for part in parts if part.destination), ""),

@@ -4,18 +4,20 @@ Judges nothing. Text that cannot be walked is noted and left to the fallback sca
 """
 
 import posixpath
+from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cockpit.safety.bash.command_model import (
     NO_OUTPUT,
     SPLIT,
     UNKNOWN,
+    WORD_NODES,
     DataFlow,
     LineReading,
     Redirection,
     ShellScope,
     ShellWord,
-    SimpleCommand,
     node_text,
 )
 from cockpit.safety.bash.data_flow import (
@@ -44,13 +46,7 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 28  # nested substitutions and groups
 MAX_LOOP_VALUES = 16  # values of a loop that are tried one by one
-EXPANDED_NODES = word_set(
-    """
-    word string raw_string ansi_c_string translated_string concatenation simple_expansion expansion
-    command_substitution process_substitution arithmetic_expansion number brace_expression regex
-    extglob_pattern test_operator
-    """
-)
+EXPANDED_NODES = WORD_NODES | {"test_operator"}
 IGNORED_NODES = word_set("comment heredoc_body heredoc_start heredoc_end variable_name")
 
 
@@ -76,12 +72,8 @@ class LineWalker:
     def start(self) -> ShellScope:
         """The scope at the beginning of the line."""
         context = self._context
-        variables = {
-            "HOME": ShellWord(context.home),
-            "IFS": ShellWord(" "),
-            "USER": ShellWord(self._user),
-            "LOGNAME": ShellWord(self._user),
-        }
+        user = ShellWord(self._user)
+        variables = {"HOME": ShellWord(context.home), "IFS": ShellWord(" "), "USER": user, "LOGNAME": user}
         cwd = context.cwd or context.root
         return ShellScope(cwd, cwd, context.home, variables, {})
 
@@ -100,15 +92,21 @@ class LineWalker:
 
     def statement(self, node: "Node", scope: ShellScope, stdin: DataFlow) -> DataFlow:
         """Walk any node that stands where a command may stand."""
-        reading = self.reading
-        if reading.depth >= MAX_DEPTH or reading.commands_left <= 0:
-            reading.skip("depth" if reading.commands_left > 0 else "parts", node_text(node))
+        if self.reading.commands_left <= 0:
+            self.reading.skip("parts", node_text(node))
             return DataFlow()
-        reading.depth += 1
+        return self._deeper(node_text(node), lambda: self._statement(node, scope, stdin))
+
+    def _deeper(self, text: str, walk: Callable[[], DataFlow], levels: int = 1) -> DataFlow:
+        """`walk()` so many levels deeper, unless that is too deep to read `text`."""
+        if self.reading.depth >= MAX_DEPTH:
+            self.reading.skip("depth", text)
+            return DataFlow()
+        self.reading.depth += levels
         try:
-            return self._statement(node, scope, stdin)
+            return walk()
         finally:
-            reading.depth -= 1
+            self.reading.depth -= levels
 
     def words(self, node: "Node", scope: ShellScope) -> list[ShellWord]:
         """All words below a node that is not a command. Their substitutions are walked."""
@@ -237,7 +235,7 @@ class LineWalker:
         flow, before = NO_OUTPUT, scope.cwd
         if values:
             assigned = ((name, values[0]),)
-            self.reading.emit(SimpleCommand(f"for {name}", (), assigned, (), scope.cwd, scope.likely_cwd))
+            self.reading.emit(replace(scope.command(f"for {name}"), assignments=assigned))
         for value in values:
             scope.variables[name] = value
             flow = flow.joined(self.statement(body, scope, stdin))
@@ -256,7 +254,6 @@ class LineWalker:
         return DataFlow(self.statement(body, inner, stdin).taints)
 
     def _redirected(self, node: "Node", scope: ShellScope, stdin: DataFlow) -> DataFlow:
-        """A statement with redirections."""
         body = node.child_by_field_name("body")
         redirects = [child for child in node.named_children if body is None or child.id != body.id]
         last = body
@@ -300,9 +297,8 @@ class LineWalker:
         else:
             if words:
                 self.reading.skip("syntax", node_text(node))
-            self.reading.emit(
-                SimpleCommand(node_text(node), (), (), tuple(redirects), scope.cwd, scope.likely_cwd, stdin)
-            )
+            command = scope.command(node_text(node))
+            self.reading.emit(replace(command, redirects=tuple(redirects), stdin=stdin))
             flow = self.statement(body, scope, stdin) if body is not None else NO_OUTPUT
             record_writes(self.reading, redirects, flow, scope)
         for child in following:
@@ -322,31 +318,19 @@ class LineWalker:
         if self.reading.depth >= MAX_DEPTH:
             self.reading.skip("depth", text)
             return DataFlow()
-        self.reading.depth += 1
-        flow = self._block(node, inner, DataFlow())
-        self.reading.depth -= 1
+        flow = self._deeper(text, lambda: self._block(node, inner, DataFlow()))
         ran_commands = len(self.reading.commands) > count
         return DataFlow(flow.taints | ({"mild"} if ran_commands else frozenset()), flow.text, True)
 
     def _file_substitution(self, node: "Node", scope: ShellScope) -> DataFlow:
         """`$(<file)`."""
         target = parse_redirect(self.expander, node, scope).target
-        words = (ShellWord("cat"), target)
-        self.reading.emit(
-            SimpleCommand(node_text(node), words, (), (), scope.cwd, scope.likely_cwd, DataFlow())
-        )
+        self.reading.emit(scope.command(node_text(node), ShellWord("cat"), target))
         flow = read_file(self.reading, target, scope)
         return DataFlow(flow.taints | {"mild"}, flow.text, True)
 
     def _nested_text(self, text: str, scope: ShellScope) -> DataFlow:
-        """A script that stands in a word."""
-        if self.reading.depth >= MAX_DEPTH:
-            self.reading.skip("depth", text)
-            return DataFlow()
-        self.reading.depth += 2
-        flow = self.script(text, scope, DataFlow())
-        self.reading.depth -= 2
-        return flow
+        return self._deeper(text, lambda: self.script(text, scope, DataFlow()), levels=2)
 
     def _process_substitution(self, node: "Node", scope: ShellScope) -> WordPart:
         """`<( )` and `>( )`: a file that only this line knows."""
@@ -354,22 +338,13 @@ class LineWalker:
         stdin = DataFlow()
         if is_output:
             stdin = DataFlow(self.stdin.taints | {"unknown"}, self.stdin.text, True)
-        flow = self._inner_block(node, scope.copy(), stdin)
+        inner = scope.copy()
+        flow = self._deeper(node_text(node), lambda: self._block(node, inner, stdin))
         path = f"/dev/fd/{len(self.reading.files) + 63}"
         self.reading.files[path] = DataFlow(frozenset(), None, True) if is_output else flow
         if is_output:
             self.reading.note("process output", node_text(node))
         return WordPart(path, not is_output, flow.taints - {"mild"})
-
-    def _inner_block(self, node: "Node", scope: ShellScope, stdin: DataFlow) -> DataFlow:
-        self.reading.depth += 1
-        try:
-            if self.reading.depth > MAX_DEPTH:
-                self.reading.skip("depth", node_text(node))
-                return DataFlow()
-            return self._block(node, scope, stdin)
-        finally:
-            self.reading.depth -= 1
 
 
 def _node_key(node: "Node") -> tuple[int, int, int]:

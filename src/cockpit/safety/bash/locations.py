@@ -21,6 +21,7 @@ from cockpit.safety.bash.command_model import (
     BRACKET_END,
     GLOB_SIGNS,
     QUESTION,
+    SPLIT,
     STAR,
     UNKNOWN,
     UNKNOWN_HARMLESS,
@@ -46,11 +47,10 @@ PROCESS_FILES = re.compile(
     r"kmem|sysrq-trigger)(/|$)"
 )
 SYSTEM_SECRETS = re.compile(
-    r"(/private)?/etc/(shadow|gshadow|sudoers|security/opasswd|krb5\.keytab|wireguard/|openvpn/|"
-    r"ppp/.*secrets|"
-    r"ssl/private|ssh/ssh_host_\w+_key$|master\.passwd|letsencrypt/(live|archive)|"
-    r"kubernetes/.*\.conf|ipsec\.secrets)"
-    r"|(/var)?/run/secrets(/|$)|/var/lib/(docker/volumes|kubelet/pods|sss/secrets)|/var/db/dslocal"
+    r"(/private)?/etc/(shadow|gshadow|sudoers|security/opasswd|krb5\.keytab|wireguard/|openvpn/"
+    r"|ppp/.*secrets|ssl/private|ssh/ssh_host_\w+_key$|master\.passwd|letsencrypt/(live|archive)"
+    r"|kubernetes/.*\.conf|ipsec\.secrets)|(/var)?/run/secrets(/|$)|/var/lib/(docker/volumes|kubelet/pods"
+    r"|sss/secrets)|/var/db/dslocal"
 )
 HARD_SYSTEM = re.compile(
     r"/(private/)?(etc|usr|bin|sbin|lib|lib32|lib64|libx32|boot|dev|proc|sys|System|Library)(/|$)"
@@ -60,21 +60,17 @@ SOFT_SYSTEM = re.compile(r"/usr/local(/|$)|/dev/shm(/|$)|/proc/self/fd|/etc/(hos
 HOME_FOLDERS = re.compile(r"(/home/[^/]+|/Users/[^/]+|/root|/var/root)(?=/|$)")
 # In a home folder, these are read by programs that start later.
 HOME_FILES = word_set(
-    """
-    .vimrc .exrc .nanorc .emacs .tmux.conf .screenrc .irbrc .pryrc .gdbinit .lldbinit .pdbrc .curlrc
-    .wgetrc .npmrc .yarnrc .yarnrc.yml .condarc .xsession .xinitrc .pam_environment .forward .procmailrc
-    .rhosts .shosts .perltidyrc .Rprofile .octaverc .psqlrc .sqliterc .mailcap .hushlogin .dircolors
-    .envrc .toprc .k5login .zsh_plugins.txt .p10k.zsh .oh-my-zsh .asdfrc .tool-versions .selected_editor
-    """
+    ".vimrc .exrc .nanorc .emacs .tmux.conf .screenrc .irbrc .pryrc .gdbinit .lldbinit .pdbrc .curlrc "
+    ".wgetrc .npmrc .yarnrc .yarnrc.yml .condarc .xsession .xinitrc .pam_environment .forward .procmailrc "
+    ".rhosts .shosts .perltidyrc .Rprofile .octaverc .psqlrc .sqliterc .mailcap .hushlogin .dircolors .envrc "
+    ".toprc .k5login .zsh_plugins.txt .p10k.zsh .oh-my-zsh .asdfrc .tool-versions .selected_editor"
 )
 HOME_STARTUP_PATHS = re.compile(
-    r"/(\.config/(systemd|autostart|environment\.d|fish|nvim|pip|git|cockpit|zsh|powershell|i3|sway|hypr|"
-    r"plasma-workspace|Code/User|Cursor/User)|\.vim|\.emacs\.d|\.pip|\.local/(share/(systemd|"
-    r"applications|cockpit|"
-    r"nautilus/scripts)|state/cockpit|bin)|\.cargo/(config|bin|env)|\.cache/cockpit|\.m2/settings|"
-    r"\.gradle/init|"
-    r"\.bashrc\.d|\.profile\.d|\.oh-my-zsh|\.nvm|\.pyenv/shims|Library/LaunchAgents|"
-    r"\.docker/cli-plugins)(/|\.|$)"
+    r"/(\.config/(systemd|autostart|environment\.d|fish|nvim|pip|git|cockpit|zsh|powershell|i3|sway|hypr"
+    r"|plasma-workspace|Code/User|Cursor/User)|\.vim|\.emacs\.d|\.pip|\.local/(share/(systemd|applications"
+    r"|cockpit|nautilus/scripts)|state/cockpit|bin)|\.cargo/(config|bin|env)|\.cache/cockpit|\.m2/settings"
+    r"|\.gradle/init|\.bashrc\.d|\.profile\.d|\.oh-my-zsh|\.nvm|\.pyenv/shims|Library/LaunchAgents"
+    r"|\.docker/cli-plugins)(/|\.|$)"
 )
 COCKPIT_PATHS = re.compile(
     r"/\.(config|cache|local/state|local/share)/cockpit(/|$)|/\.cockpit(/|$)|/Application "
@@ -83,14 +79,12 @@ COCKPIT_PATHS = re.compile(
 # Names that a pattern is matched against, so that a pattern cannot hide them.
 SENTINELS = sorted(
     word_set(
-        """
-    .git .ssh .aws .gnupg .kube .docker .cockpit .claude .vscode .idea .mcp.json .env .env.local .envrc
-    .bashrc .bash_profile .profile .zshrc .zshenv .netrc .npmrc .pypirc .git-credentials .gitconfig
-    .gitmodules .config .local .bash_history .zsh_history .mozilla hooks pre-commit post-merge config
-    id_rsa id_ed25519 id_ecdsa credentials authorized_keys shadow sudoers sudoers.d passwd environ etc
-    usr bin sbin lib lib64 boot dev proc sys var opt root home Users System Library sda nvme0n1 vda
-    cron.d crontab systemd settings.json server.key key.pem self mem secrets private-keys-v1.d
-    """
+        ".git .ssh .aws .gnupg .kube .docker .cockpit .claude .vscode .idea .mcp.json .env .env.local .envrc "
+        ".bashrc .bash_profile .profile .zshrc .zshenv .netrc .npmrc .pypirc .git-credentials .gitconfig "
+        ".gitmodules .config .local .bash_history .zsh_history .mozilla hooks pre-commit post-merge config "
+        "id_rsa id_ed25519 id_ecdsa credentials authorized_keys shadow sudoers sudoers.d passwd environ etc "
+        "usr bin sbin lib lib64 boot dev proc sys var opt root home Users System Library sda nvme0n1 vda "
+        "cron.d crontab systemd settings.json server.key key.pem self mem secrets private-keys-v1.d"
     )
 )
 LookupKey = tuple[str, str | None, str, bool]
@@ -132,9 +126,7 @@ def locate(word: ShellWord, cwd: str | None, likely_cwd: str, context: Execution
         text = re.sub(r"/(\./|/)+", "/", text)
         if len(text) > MAX_PATH:
             return BashLocation(text[:200], "unknown", "it is not a path that can be checked")
-    if "\ue000" <= max(text, default="") <= "\ue00a" and any(
-        sign in text for sign in (UNKNOWN, UNKNOWN_HARMLESS)
-    ):
+    if UNKNOWN <= max(text, default="") <= SPLIT and (UNKNOWN in text or UNKNOWN_HARMLESS in text):
         return _locate_partly_known(text, likely_cwd, context)
     # Only a pattern's first candidate is looked up on disk; the others are names that it may match.
     spots = [
@@ -157,9 +149,8 @@ def _locate_partly_known(text: str, likely_cwd: str, context: ExecutionContext) 
         return guess
     if "/" in tail and (result := path_names.secret_reason(_path_parts(tail.rpartition(UNKNOWN)[2]))):
         return BashLocation(show_signs(text), "secret", result)
-    return BashLocation(
-        show_signs(text).replace(UNKNOWN, "…"), "unknown", "the path is only known when it runs"
-    )
+    shown = show_signs(text).replace(UNKNOWN, "…")
+    return BashLocation(shown, "unknown", "the path is only known when it runs")
 
 
 def _cached_lookup(
@@ -220,10 +211,9 @@ def _classify_letters(path: str, context: ExecutionContext) -> BashLocation:
         "" if inside or not in_home else path_names.secret_reason(below, in_home=True)
     )
     if secret and not path.endswith(".pub"):
-        soft = inside and not any(
-            part.casefold() in path_names.SECRET_FOLDERS or part.startswith("id_") for part in parts
-        )
-        return BashLocation(path, "project secret" if soft else "secret", secret)
+        folders = path_names.SECRET_FOLDERS
+        hard = any(part.casefold() in folders or part.startswith("id_") for part in parts)
+        return BashLocation(path, "project secret" if inside and not hard else "secret", secret)
     # Above the root of a worktree, protected names do not count: the root is what is worked in.
     tree = origin_tree(context.root)
     operands = path[len(context.root) :] if tree and inside else path
@@ -245,9 +235,8 @@ def _classify_letters(path: str, context: ExecutionContext) -> BashLocation:
 
 
 def _is_run_later(path: str, home: str) -> bool:
-    return (posixpath.dirname(path) == home and posixpath.basename(path) in HOME_FILES) or bool(
-        HOME_STARTUP_PATHS.match(path[len(home) :])
-    )
+    is_home_file = posixpath.dirname(path) == home and posixpath.basename(path) in HOME_FILES
+    return is_home_file or HOME_STARTUP_PATHS.match(path[len(home) :]) is not None
 
 
 def is_within(path: str, folder: str) -> bool:
@@ -314,18 +303,15 @@ def match_glob(word: ShellWord, cwd: str | None) -> list[str] | None:
 
 
 TOP_FOLDERS = re.compile(
-    r"/|/(\.\.?)?|/(etc|usr|bin|sbin|lib|lib32|lib64|libx32|boot|dev|proc|sys|System|Library|"
-    r"Applications|private|Volumes|"
-    r"home|Users|root|var|opt|srv|mnt|media|nix|snap|run|tmp|cores|data|vol)"
-    r"|/(etc|usr|bin|sbin|lib|lib32|lib64|boot|dev|proc|sys|System|Library)/.*"
-    r"|/(var|opt|srv|nix|run|private|Volumes)/[^/]+|/(home|Users)/[^/]+"
+    r"/|/(\.\.?)?|/(etc|usr|bin|sbin|lib|lib32|lib64|libx32|boot|dev|proc|sys|System|Library|Applications"
+    r"|private|Volumes|home|Users|root|var|opt|srv|mnt|media|nix|snap|run|tmp|cores|data|vol)|/(etc|usr|bin"
+    r"|sbin|lib|lib32|lib64|boot|dev|proc|sys|System|Library)/.*|/(var|opt|srv|nix|run|private"
+    r"|Volumes)/[^/]+|/(home|Users)/[^/]+"
 )
 LOCAL_FOLDERS = re.compile(r"/usr/local/[^/]+/.+|/dev/shm/.+|/var/tmp.*|/private/tmp/.+|/usr/src/.+")
 PERSONAL_FOLDERS = word_set(
-    """
-    Documents Desktop Downloads Pictures Music Videos Movies Library Public Projects projects src work
-    code dev repos .config .local .ssh .gnupg .aws .kube .mozilla .thunderbird snap
-    """
+    "Documents Desktop Downloads Pictures Music Videos Movies Library Public Projects projects src work code "
+    "dev repos .config .local .ssh .gnupg .aws .kube .mozilla .thunderbird snap"
 )
 
 
@@ -336,11 +322,8 @@ def explain_tree_loss(word: ShellWord, cwd: str | None, likely_cwd: str, context
         return ""
     if UNKNOWN in text or UNKNOWN_HARMLESS in text:
         # Only the part before it is known: `/etc/$x` belongs to the system whatever x is.
-        guess = posixpath.normpath(
-            posixpath.join(
-                likely_cwd, show_signs(text.replace(UNKNOWN_HARMLESS, UNKNOWN)).replace(UNKNOWN, "x")
-            )
-        )
+        filled = show_signs(text).replace(UNKNOWN_HARMLESS, "x").replace(UNKNOWN, "x")
+        guess = posixpath.normpath(posixpath.join(likely_cwd, filled))
         return _explain_path_loss(guess, context, False) if HARD_SYSTEM.match(guess) else ""
     for path in glob_candidates(text, likely_cwd, context):
         everything = text.endswith((STAR, STAR + "/"))
@@ -356,7 +339,7 @@ def explain_tree_loss(word: ShellWord, cwd: str | None, likely_cwd: str, context
 
 
 def _explain_path_loss(path: str, context: ExecutionContext, everything: bool) -> str:
-    if path == context.root or (is_within(path, context.root) and path != context.root):
+    if is_within(path, context.root):
         return ""
     if is_within(context.root, path):
         return f"{path} contains the workspace and more"

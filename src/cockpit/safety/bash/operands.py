@@ -10,73 +10,50 @@ from cockpit.workspace.word_set import word_set
 
 # The words of these commands are text, not files.
 TEXT_COMMANDS = word_set(
-    """
-    echo printf true false : seq expr sleep kill pkill killall pgrep export declare local readonly
-    typeset unset alias set trap type which whereis command man info whatis apropos tput stty yes test [
-    [[ exit return shift wait jobs umask ulimit basename dirname
-    """
+    "echo printf true false : seq expr sleep kill pkill killall pgrep export declare local readonly typeset "
+    "unset alias set trap type which whereis command man info whatis apropos tput stty yes test [ [[ exit "
+    "return shift wait jobs umask ulimit basename dirname"
 )
 # The first operand of these commands is a pattern or a script.
 PATTERN_FIRST_COMMANDS = word_set(
-    """
-    grep egrep fgrep zgrep rg ag ack sed gsed awk gawk mawk nawk jq yq perl sd
-    """
+    "grep egrep fgrep zgrep rg ag ack sed gsed awk gawk mawk nawk jq yq perl sd"
 )
 WRITERS = word_set(
-    """
-    rm rmdir unlink shred truncate patch tee touch mkdir mkfifo mknod chattr srm wipe trash sponge gzip gunzip
-    bzip2 xz unxz bunzip2 vim vi nano emacs ed ex code install-hooks
-    """
+    "rm rmdir unlink shred truncate patch tee touch mkdir mkfifo mknod chattr srm wipe trash sponge gzip "
+    "gunzip bzip2 xz unxz bunzip2 vim vi nano emacs ed ex code install-hooks"
 )
 MODE_CHANGERS = word_set("chmod chown chgrp setfacl chcon")
 COPIERS = word_set("cp ln install rsync scp ditto gcp")
 MOVERS = word_set("mv gmv rename")
 OUTPUT_OPTIONS = re.compile(
-    r"(-o|--output|--output-file|--output-document|--out|-out|--outfile|--target-directory|"
-    r"--directory-prefix|"
-    r"--output-dir|--log-file|--logfile|--dump-header|--trace|--trace-ascii|--cookie-jar|--libcurl|"
-    r"-D|--append-output)$"
+    r"(-o|--output|--output-file|--output-document|--out|-out|--outfile|--target-directory"
+    r"|--directory-prefix|--output-dir|--log-file|--logfile|--dump-header|--trace|--trace-ascii|--cookie-jar"
+    r"|--libcurl|-D|--append-output)$"
 )
 FOLDER_OPTIONS = {
     "tar": ("-C", "--directory"),
+    "bsdtar": ("-C",),
     "unzip": ("-d",),
     "wget": ("-P",),
-    "cp": ("-t",),
-    "mv": ("-t",),
-    "install": ("-t",),
-    "ln": ("-t",),
-    "7z": (),
     "cpio": ("-D",),
-    "bsdtar": ("-C",),
+    **dict.fromkeys(("cp", "mv", "install", "ln"), ("-t",)),
 }
 # Options whose value is used as a key, and is neither shown nor sent.
 KEY_OPTIONS = word_set(
-    """
-    --key --cert --cacert --kubeconfig --identity --identity-file --private-key --tlskey --tlscert --ssl-key
-    --keyfile --secret-keyring --client-key -E
-    """
+    "--key --cert --cacert --kubeconfig --identity --identity-file --private-key --tlskey --tlscert "
+    "--ssl-key --keyfile --secret-keyring --client-key -E"
 )
 SSH_KEY_OPTIONS = word_set("-i -F")
 SSH_COMMANDS = word_set("ssh scp sftp rsync mosh ansible ansible-playbook ssh-copy-id age")
-KEY_USERS = word_set(
-    """
-    ssh-add ssh-keygen ssh-copy-id chmod chown chgrp gpg-agent ssh-agent mkdir
-    """
-)
-METADATA_COMMANDS = word_set(
-    """
-    ls stat du tree file find fd fdfind realpath readlink exa eza lsd touch locate
-    """
-)
+KEY_USERS = word_set("ssh-add ssh-keygen ssh-copy-id chmod chown chgrp gpg-agent ssh-agent mkdir")
+METADATA_COMMANDS = word_set("ls stat du tree file find fd fdfind realpath readlink exa eza lsd touch locate")
 IN_PLACE_OPTIONS = re.compile(r"-[a-zA-Z]*i|--in-place")
 
 
 # For these programs -o has another meaning.
 OTHER_MEANING_OF_O = word_set(
-    """
-    find grep egrep fgrep rg ps ls ssh scp sftp mount test set shopt yq uniq paste column lsblk df sudo
-    pytest hexdump od stdbuf kubectl aws gh helm docker oc stat strace git ionice
-    """
+    "find grep egrep fgrep rg ps ls ssh scp sftp mount test set shopt yq uniq paste column lsblk df sudo "
+    "pytest hexdump od stdbuf kubectl aws gh helm docker oc stat strace git ionice"
 )
 
 
@@ -122,51 +99,43 @@ def list_plain_operands(command: SimpleCommand) -> list[ShellWord]:
 def _named_words(command: SimpleCommand) -> list[tuple[ShellWord, bool]]:
     name, operands = command.program, []
     plain = list_plain_operands(command)
-    chosen = _written_words(command, plain)
+    written = {id(word) for word in _written_words(command, plain)}
+    plain_ids = {id(word) for word in plain}
     skipped = plain[:1] if name in PATTERN_FIRST_COMMANDS and not _has_script_option(command) else []
     before = ""
     for word in command.words[1:]:
+        option, before = before, word.guess
         text = word.guess
-        if any(word is entry for entry in skipped) or (
-            name == "find" and before in ("-name", "-iname", "-path")
-        ):
-            before = text
+        if any(word is item for item in skipped):
+            continue
+        if name == "find" and option in ("-name", "-iname", "-path"):
             continue
         if name == "dd":
-            operands.append((ShellWord(word.text.partition("=")[2], word.sure), text.startswith("of=")))
+            operands.append((word.after("="), text.startswith("of=")))
         elif (
-            (before == "-O" and name in ("wget", "fetch"))
-            or (OUTPUT_OPTIONS.match(before) and _writes_by(before, name))
-            or before in FOLDER_OPTIONS.get(name, ())
+            (option == "-O" and name in ("wget", "fetch"))
+            or (OUTPUT_OPTIONS.match(option) and _writes_by(option, name))
+            or option in FOLDER_OPTIONS.get(name, ())
         ):
             operands.append((word, True))
         elif (
-            before in KEY_OPTIONS
-            or (name in SSH_COMMANDS and before in SSH_KEY_OPTIONS)
-            or (name in ("git",) and before in ("-m", "--message", "-G", "-S", "--grep"))
+            option in KEY_OPTIONS
+            or (name in SSH_COMMANDS and option in SSH_KEY_OPTIONS)
+            or (name == "git" and option in ("-m", "--message", "-G", "-S", "--grep"))
         ):
-            pass
-        elif any(word is entry for entry in plain):
-            operands += [
-                (possible_path, any(word is other for other in chosen))
-                for possible_path in _possible_paths(word, name)
-            ]
+            continue
+        elif id(word) in plain_ids:
+            operands += [(path, id(word) in written) for path in _possible_paths(word, name)]
         elif "=" in text:
-            left, _, _right = text.partition("=")
-            value = ShellWord(word.text.partition("=")[2], word.sure)
-            if left not in KEY_OPTIONS:
-                operands += [
-                    (possible_path, bool(OUTPUT_OPTIONS.match(left)))
-                    for possible_path in _possible_paths(value, name)
-                ]
+            key = text.partition("=")[0]
+            paths = _possible_paths(word.after("="), name) if key not in KEY_OPTIONS else []
+            operands += [(path, bool(OUTPUT_OPTIONS.match(key))) for path in paths]
         elif len(text) > 2 and text[1] != "-" and ("/" in text or "@" in text):
             operands.append((ShellWord(word.text[2:].lstrip("@="), word.sure), text[1] in "oOD"))
-        before = text
-    return [(word, written) for word, written in operands if word.text]
+    return [(word, is_written) for word, is_written in operands if word.text]
 
 
 def _writes_by(option: str, program: str) -> bool:
-    """Whether the option names an output file for this program."""
     if option == "-D":
         return program == "curl"
     return option != "-o" or program not in OTHER_MEANING_OF_O
@@ -180,17 +149,13 @@ def _written_words(command: SimpleCommand, plain: list[ShellWord]) -> list[Shell
         return plain[1:]
     if name in COPIERS:
         return plain[-1:] if len(plain) > 1 else []
-    if name in ("sed", "gsed", "perl", "yq", "sd", "gawk") and any(
-        IN_PLACE_OPTIONS.match(argument) for argument in command.arguments
-    ):
-        return plain
-    return []
+    in_place = any(IN_PLACE_OPTIONS.match(argument) for argument in command.arguments)
+    return plain if in_place and name in ("sed", "gsed", "perl", "yq", "sd", "gawk") else []
 
 
 def _has_script_option(command: SimpleCommand) -> bool:
-    return any(
-        re.match(r"(-[a-zA-Z]*[ef]|--regexp|--file|--expression)", argument) for argument in command.arguments
-    )
+    option = re.compile(r"(-[a-zA-Z]*[ef]|--regexp|--file|--expression)")
+    return any(option.match(argument) for argument in command.arguments)
 
 
 def _possible_paths(word: ShellWord, program: str) -> list[ShellWord]:

@@ -15,9 +15,8 @@ MAX_SECONDS = 0.03  # time limit for a text whose errors make the parser search
 COPROC = re.compile(r"(?<![\w-])coproc(\s+\w+)??(?=\s+([{(]|(if|while|until|for|case|select)\s|\[\[))")
 # `!` negates the status and `time` measures; the grammar accepts both only before simple commands.
 NEGATED = re.compile(
-    r"(?<![^\s;&|({])(?:!|time(?:\s+-p)?)"
-    r"(?=\s+([{(]|(if|while|until|for|case|select|function|export|declare|local|readonly|typeset|unset)\s"
-    r"|\[\[|[\w-]+\s*\(\s*\)|\w+\+?=))"
+    r"(?<![^\s;&|({])(?:!|time(?:\s+-p)?)(?=\s+([{(]|(if|while|until|for|case|select|function|export|declare"
+    r"|local|readonly|typeset|unset)\s|\[\[|[\w-]+\s*\(\s*\)|\w+\+?=))"
 )
 # A substitution that begins with a subshell, unlike arithmetic, has a blank between its closing brackets.
 SUBSHELL = re.compile(r"\$\(\(([^()]*)\)(\s+\))")

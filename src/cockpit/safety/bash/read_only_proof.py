@@ -1,10 +1,11 @@
 """Whether an allow rule proves that a command only reads, and which ask and deny rules apply to it."""
 
+import itertools
 import re
 from dataclasses import dataclass
 
 from cockpit.safety.bash import filter_scripts, locations
-from cockpit.safety.bash.command_model import UNKNOWN, UNKNOWN_HARMLESS, ShellWord, SimpleCommand, unquote
+from cockpit.safety.bash.command_model import UNKNOWN, ShellWord, SimpleCommand, unquote
 from cockpit.safety.bash.filter_scripts import awk_only_prints
 from cockpit.safety.bash.git import is_folder_plain
 from cockpit.safety.rules.rule import CommandRule
@@ -19,12 +20,12 @@ def fits_type(word: ShellWord, kind: str, command: SimpleCommand, context: Execu
     if kind in ("READ_PATH", "NAME_PATH", "REV"):
         return _is_readable_word(word, kind, command, context)
     text = word.literal
-    if kind == "GLOB" and not context.sandbox and not _is_open_pattern(word, command, context):
+    if kind == "GLOB" and not context.sandbox and not _is_open_pattern(word, context):
         return False
     if kind in ("PATTERN", "GLOB"):
         if context.sandbox:
             return not word.taints & {"secret"}
-        return word.sure and UNKNOWN_HARMLESS not in word.text and UNKNOWN not in word.text
+        return word.sure and not word.is_partly_unknown
     if text is None:
         return False
     match kind[0]:
@@ -45,47 +46,39 @@ def fits_type(word: ShellWord, kind: str, command: SimpleCommand, context: Execu
             return kind == "ANY"
 
 
-def _is_open_pattern(word: ShellWord, command: SimpleCommand, context: ExecutionContext) -> bool:
+def _is_open_pattern(word: ShellWord, context: ExecutionContext) -> bool:
     """Whether the file names a search is limited to are not names of secrets."""
     text = unquote(word.guess)
-    return text.startswith("!") or is_readable_location(
-        locations.locate(ShellWord(text), context.root, context.root, context), context
-    )
+    location = locations.locate(ShellWord(text), context.root, context.root, context)
+    return text.startswith("!") or is_readable_location(location, context)
 
 
 def _is_readable_word(word: ShellWord, kind: str, command: SimpleCommand, context: ExecutionContext) -> bool:
-    if word.text == "-" and kind == "READ_PATH":
+    text = word.text
+    if text == "-" and kind == "READ_PATH":
         return True
-    if not word.sure or UNKNOWN in word.text or UNKNOWN_HARMLESS in word.text:
+    if not word.sure or word.is_partly_unknown:
         # In a sandbox a reader may read anything it is given; only the known part is judged.
-        location = locations.locate(word, command.cwd, command.likely_cwd, context)
+        location = _locate(word, command, context)
         return context.sandbox and (location.kind == "unknown" or is_readable_location(location, context))
-    if kind == "REV" and (
-        ":" in word.text or ".." in word.text or "^" in word.text or "~" in word.text or "@" in word.text
-    ):
-        tail = ShellWord(word.text.rpartition(":")[2])
-        return (
-            word.literal is not None
-            and locations.locate(tail, command.cwd, command.likely_cwd, context).rank <= 1
-        ) or (
-            word.literal is not None
-            and ":" not in word.text
-            and "/../" not in word.text
-            and not word.text.startswith(("/", "../"))
-        )
-    if word.text.startswith("/dev/fd/"):
-        return True
-    location = locations.locate(word, command.cwd, command.likely_cwd, context)
-    if not is_readable_location(location, context):
-        return False
-    result = locations.match_glob(word, command.cwd)
-    if result is None:
-        return False
-    for finding in result:
-        inner = locations.locate(ShellWord(finding), command.cwd, command.likely_cwd, context)
-        if finding.startswith("-") or not is_readable_location(inner, context):
+    if kind == "REV" and re.search(r":|\.\.|[\^~@]", text):
+        if word.literal is None:
             return False
-    return True
+        is_name = ":" not in text and "/../" not in text and not text.startswith(("/", "../"))
+        return is_name or _locate(ShellWord(text.rpartition(":")[2]), command, context).rank <= 1
+    if text.startswith("/dev/fd/"):
+        return True
+    if not is_readable_location(_locate(word, command, context), context):
+        return False
+    names = locations.match_glob(word, command.cwd)
+    return names is not None and all(
+        not name.startswith("-") and is_readable_location(_locate(ShellWord(name), command, context), context)
+        for name in names
+    )
+
+
+def _locate(word: ShellWord, command: SimpleCommand, context: ExecutionContext) -> locations.BashLocation:
+    return locations.locate(word, command.cwd, command.likely_cwd, context)
 
 
 def is_readable_location(location: locations.BashLocation, context: ExecutionContext) -> bool:
@@ -97,9 +90,7 @@ def is_readable_location(location: locations.BashLocation, context: ExecutionCon
 
 TRUSTED_FOLDERS = word_set("/bin /usr/bin /usr/local/bin /sbin /usr/sbin /opt/homebrew/bin")
 SHELL_BUILTINS = word_set(
-    """
-    true false : cd pwd echo printf test [ [[ type command exit return break continue wait shift hash
-    """
+    "true false : cd pwd echo printf test [ [[ type command exit return break continue wait shift hash"
 )
 
 
@@ -114,7 +105,6 @@ class ReadOnlyProof:
 def find_restrictions(command: SimpleCommand, rules: tuple[CommandRule, ...]) -> list[CommandRule]:
     """The ask and deny rules that apply."""
     name, _ = command.subcommand()
-    present = command.arguments
     return [
         rule
         for rule in rules
@@ -122,7 +112,7 @@ def find_restrictions(command: SimpleCommand, rules: tuple[CommandRule, ...]) ->
         and (not rule.subcommands or name in rule.subcommands)
         and (
             not rule.options_any
-            or any(_has_option(argument, option) for argument in present for option in rule.options_any)
+            or any(_has_option(*pair) for pair in itertools.product(command.arguments, rule.options_any))
         )
     ]
 
@@ -131,9 +121,8 @@ def _has_option(text: str, option: str) -> bool:
     if option.startswith("--"):
         return text == option or text.startswith(option + "=")
     if len(option) == 2 and option.startswith("-"):
-        return text.startswith(option) or (
-            re.fullmatch(r"-[a-zA-Z]+", text) is not None and option[1] in text
-        )
+        bundled = re.fullmatch(r"-[a-zA-Z]+", text) is not None and option[1] in text
+        return text.startswith(option) or bundled
     return text == option
 
 
@@ -156,19 +145,15 @@ def prove_read_only(
         if rule.needs == "sandbox" and not context.sandbox:
             why = why or "it is only safe in a sandbox"
             continue
-        result, at = command.subcommand() if rule.subcommands else ("", 0)
-        if rule.subcommands and result not in rule.subcommands:
+        subcommand, at = command.subcommand() if rule.subcommands else ("", 0)
+        if rule.subcommands and subcommand not in rule.subcommands:
             continue
         if rule.needs == "git" and (fault := _explain_git(command, at, context)):
             return ReadOnlyProof(why=fault)
         fault = _explain_options(command, rule, at, context)
-        if name in ("jq", "yq") and not all(
-            filter_scripts.jq_only_reads(word.guess) for word in command.words[1:]
-        ):
+        if name in ("jq", "yq") and not all(map(filter_scripts.jq_only_reads, command.arguments)):
             fault = "its filter reads more than its input"
-        if name == "printf" and not filter_scripts.printf_only_prints(
-            command.arguments[0] if command.arguments else ""
-        ):
+        if name == "printf" and not filter_scripts.printf_only_prints("".join(command.arguments[:1])):
             fault = "%n sets a variable"
         if not fault:
             return ReadOnlyProof(rule)
@@ -216,12 +201,8 @@ def _explain_options(command: SimpleCommand, rule: CommandRule, at: int, context
         ):
             if rule.whole and text in ("(", ")", "!", ","):
                 continue
-            if (
-                text.startswith("+")
-                and text != "+"
-                and not _version_only(rule)
-                and not rule.id.startswith("read.date")
-            ):
+            takes_plus = _version_only(rule) or rule.id.startswith("read.date")
+            if text.startswith("+") and text != "+" and not takes_plus:
                 return f"{word.guess} is not known to be a read-only option"
             plain.append(word)
         elif _version_only(rule):
@@ -235,9 +216,8 @@ def _explain_options(command: SimpleCommand, rule: CommandRule, at: int, context
         elif plain and not rule.whole and command.program != "git":
             # awk, and most programs on macOS, read words after an operand as operands.
             behind = command.words[len(command.words) - len(words) - 1]
-            if behind is not word and not is_readable_location(
-                locations.locate(behind, command.cwd, command.likely_cwd, context), context
-            ):
+            location = _locate(behind, command, context)
+            if behind is not word and not is_readable_location(location, context):
                 return f"{behind.guess} may be read as a file"
     if rule.options_any and not present & set(rule.options_any):
         return "without a read-only option it changes something"
@@ -247,20 +227,12 @@ def _explain_options(command: SimpleCommand, rule: CommandRule, at: int, context
 def _globs_in_value(text: str) -> bool:
     """Whether it is `--include=*.py` or similar: no file has such a name, so the glob stays as it is."""
     name, sign, value = text.partition("=")
-    return (
-        bool(sign)
-        and ShellWord(name).literal is not None
-        and UNKNOWN not in value
-        and UNKNOWN_HARMLESS not in value
-    )
+    return bool(sign) and ShellWord(name).literal is not None and not ShellWord(value).is_partly_unknown
 
 
 def _is_option(text: str, rule: CommandRule) -> bool:
-    return (
-        bool(rule.options)
-        and text.startswith("-")
-        and all(f"-{letter}" in rule.options for letter in text[1:])
-    )
+    letters = text[1:] if rule.options and text.startswith("-") else None
+    return letters is not None and all(f"-{letter}" in rule.options for letter in letters)
 
 
 def _version_only(rule: CommandRule) -> bool:
@@ -288,7 +260,7 @@ def _explain_option(
         if sign:
             return "" if kind and fits_type(ShellWord(value), kind.lstrip("?"), command, context) else no
         if kind and not kind.startswith("?"):
-            return _explain_value(rest, kind, command, context) or ""
+            return _explain_value(rest, kind, command, context)
         return ""
     if "-#" in rule.options and re.fullmatch(r"-\d+", text):
         return ""
@@ -312,9 +284,8 @@ def _explain_value(
     if not rest:
         return "an option lacks its value"
     word = rest.pop(0)
-    return (
-        "" if fits_type(word, kind, command, context) else f"{word.guess} is not a valid value for the option"
-    )
+    fits = fits_type(word, kind, command, context)
+    return "" if fits else f"{word.guess} is not a valid value for the option"
 
 
 def _explain_operands(

@@ -44,9 +44,7 @@ MAX_EXPANDED_WORDS = 2 * MAX_WORDS  # words of one command that are expanded at 
 MAX_NESTED_SCRIPTS = 4  # scripts inside scripts
 DISTANT_PREFIXES = ("/", "~", "-", "..", ".git", ".cockpit")
 SUBSCRIPT_COMMANDS = word_set(
-    """
-    read printf test [ [[ unset let declare typeset local export mapfile readarray getopts wait readonly
-    """
+    "read printf test [ [[ unset let declare typeset local export mapfile readarray getopts wait readonly"
 )
 TEST_OPERATORS = ("-v", "-R", "-eq", "-ne", "-lt", "-gt", "-le", "-ge")
 
@@ -70,7 +68,7 @@ def walk_assignments(walker: Walker, node: "Node", scope: ShellScope) -> DataFlo
         parse_assignment(walker, child, scope) for child in nodes if child.type == "variable_assignment"
     )
     scope.variables.update(assigned)
-    walker.reading.emit(SimpleCommand(node_text(node), (), assigned, (), scope.cwd, scope.likely_cwd))
+    walker.reading.emit(replace(scope.command(node_text(node)), assignments=assigned))
     return NO_OUTPUT
 
 
@@ -107,10 +105,8 @@ def walk_declaration(walker: Walker, node: "Node", scope: ShellScope) -> DataFlo
         # `declare -n`: the variable is another name of the one whose name it holds.
         assigned = [(name, scope.variables.get(word.guess, word)) for name, word in assigned]
     scope.variables.update(assigned)
-    command = SimpleCommand(
-        node_text(node), tuple(words), tuple(assigned), (), scope.cwd, scope.likely_cwd, DataFlow()
-    )
-    run_command(walker, command, scope)
+    command = scope.command(node_text(node), *words)
+    run_command(walker, replace(command, assignments=tuple(assigned)), scope)
     return NO_OUTPUT
 
 
@@ -119,8 +115,7 @@ def walk_test(walker: Walker, node: "Node", scope: ShellScope) -> DataFlow:
     words = [ShellWord("test"), *walker.words(node, scope)]
     operators = re.findall(r"\s(-[a-z]{1,2})\s", node_text(node))
     words += [ShellWord(operator) for operator in operators if operator in TEST_OPERATORS]
-    command = SimpleCommand(node_text(node), tuple(words), (), (), scope.cwd, scope.likely_cwd, DataFlow())
-    run_command(walker, command, scope)
+    run_command(walker, scope.command(node_text(node), *words), scope)
     return NO_OUTPUT
 
 
@@ -159,14 +154,11 @@ def walk_command(
         elif child.is_named:
             words += walker.words(child, scope)
     words += trailing
-    command = SimpleCommand(
-        node_text(node),
-        tuple(words),
-        tuple(assigned),
-        tuple(all_redirects),
-        scope.cwd,
-        scope.likely_cwd,
-        stdin,
+    command = replace(
+        scope.command(node_text(node), *words),
+        assignments=tuple(assigned),
+        redirects=tuple(all_redirects),
+        stdin=stdin,
         nested=reading.script_depth > 0,
         wrappers=scope.wrappers,
     )
@@ -208,9 +200,8 @@ def run_command(walker: Walker, command: SimpleCommand, scope: ShellScope) -> Da
     if UNKNOWN in name and name.strip(UNKNOWN):
         # `r${x}m`: if the variable is not set, the rest of the word is the program.
         reading.unread.append(" ".join(word.guess.replace(UNKNOWN, "") for word in command.words))
-    if name in SUBSCRIPT_COMMANDS and any(
-        "[" in word.guess and re.search(r"\$\(|`", word.guess) for word in command.words
-    ):
+    subscripts = (word.guess for word in command.words if "[" in word.guess)
+    if name in SUBSCRIPT_COMMANDS and any(re.search(r"\$\(|`", text) for text in subscripts):
         reading.note("subscript", command.text)
         reading.unread += [word.guess for word in command.words[1:]]
     if (body := scope.functions.get(name)) is not None and "/" not in command.words[0].guess:
@@ -236,23 +227,17 @@ def run_command(walker: Walker, command: SimpleCommand, scope: ShellScope) -> Da
 
 def _distant_words(command: SimpleCommand) -> list[ShellWord]:
     """The words beyond the limit that could name something outside of the workspace."""
-    distant = [
-        word
-        for word in command.words[MAX_WORDS:]
-        if word.guess.startswith(DISTANT_PREFIXES) or UNKNOWN in word.guess
-    ]
+    words = command.words[MAX_WORDS:]
+    distant = [word for word in words if word.guess.startswith(DISTANT_PREFIXES) or UNKNOWN in word.guess]
     return distant[: 10 * MAX_WORDS]
 
 
 def _runs_stdin(command: SimpleCommand) -> bool:
     """Whether the program runs its stdin as a shell script."""
     if command.program in SHELLS:
-        only_options = all(
-            argument.startswith("-") and "c" not in argument
-            for argument in command.arguments
-            if argument != "/dev/stdin"
-        )
-        if only_options or "-s" in command.arguments:
+        options = [argument for argument in command.arguments if argument != "/dev/stdin"]
+        only_options = all(option.startswith("-") and "c" not in option for option in options)
+        if only_options or "-s" in options:
             return True
     if command.program in ("source", "."):
         return command.arguments[:1] == ("/dev/stdin",)
@@ -275,9 +260,8 @@ def _call_function(walker: Walker, command: SimpleCommand, body: "Node", scope: 
     key = function_key(command.program, body)
     if key in scope.call_stack or len(scope.call_stack) >= MAX_NESTED_SCRIPTS:
         forks = re.search(r"[|&]", node_text(body))
-        walker.reading.note(
-            "fork bomb" if forks and key in scope.call_stack else "recursion", command.program
-        )
+        rule = "fork bomb" if forks and key in scope.call_stack else "recursion"
+        walker.reading.note(rule, command.program)
         return DataFlow()
     arguments, call_stack = scope.arguments, scope.call_stack
     scope.arguments, scope.call_stack = command.words[1:], (*scope.call_stack, key)
@@ -289,11 +273,8 @@ def _call_function(walker: Walker, command: SimpleCommand, body: "Node", scope: 
 def _run_inner(walker: Walker, command: SimpleCommand, inner: InnerCommand, scope: ShellScope) -> DataFlow:
     """Run what a wrapper or a nested shell runs: in a copy of the scope, or in the scope for builtins."""
     reading = walker.reading
-    if (
-        reading.script_depth >= MAX_NESTED_SCRIPTS
-        or len(scope.wrappers) >= 2 * MAX_NESTED_SCRIPTS
-        or reading.commands_left <= 0
-    ):
+    is_deep = reading.script_depth >= MAX_NESTED_SCRIPTS or len(scope.wrappers) >= 2 * MAX_NESTED_SCRIPTS
+    if is_deep or reading.commands_left <= 0:
         reading.note("depth", command.text)
         text = inner.script.guess if inner.script else " ".join(word.guess for word in inner.words)
         reading.unread.append(text)

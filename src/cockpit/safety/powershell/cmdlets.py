@@ -54,10 +54,8 @@ ALIASES = dict(pair.split("=", 1) for pair in ALIAS_TABLE.split())
 ALIASES["write"] = "write-output"
 # On Unix these names are also system programs, so both meanings are judged.
 NATIVE_TOO = word_set(
-    """
-    cat cp diff echo kill ls man mount mv ps pwd rm rmdir sleep sort tee curl wget clear compare history
-    mkdir
-    """
+    "cat cp diff echo kill ls man mount mv ps pwd rm rmdir sleep sort tee curl wget clear compare history "
+    "mkdir"
 )
 MODULE_PREFIX = re.compile(
     r"^(?:microsoft|cim|storage|net|defender|schedule|psreadline|powershell)[\w.]*\\", re.IGNORECASE
@@ -66,31 +64,27 @@ PROGRAM_ENDINGS = (".exe", ".com", ".bat", ".cmd")
 
 
 def resolve_command_name(text: str, own: dict[str, str]) -> str:
-    """The lower-case name of the command that `said` means, with aliases, modules, paths and suffixes
+    """The lower-case name of the command that `text` means, with aliases, modules, paths and suffixes
     resolved."""
     name = text.strip().lower()
     for _ in range(4):
         name = MODULE_PREFIX.sub("", name)
-        if name in own and own[name] != name:
-            name = own[name].lower()
-        else:
+        if own.get(name, name) == name:
             break
+        name = own[name].lower()
     if name in ALIASES:
         return ALIASES[name]
     base = re.split(r"[\\/]", name)[-1]
     for ending in PROGRAM_ENDINGS:
         if base.endswith(ending):
             return base.removesuffix(ending)
-    if re.split(r"[\\/]", name)[-1] != name and not base.endswith(".ps1"):
-        return base
-    return ALIASES.get(base, base) if base == name else name
+    return name if base.endswith(".ps1") else base
 
 
 def is_file_path(text: str) -> bool:
     """Whether a command is named by a path, so that it runs whatever file is there."""
-    return bool(re.search(r"[\\/]", MODULE_PREFIX.sub("", text))) or text.lower().endswith(
-        (".ps1", ".bat", ".cmd", ".psm1")
-    )
+    is_script = text.lower().endswith((".ps1", ".bat", ".cmd", ".psm1"))
+    return is_script or re.search(r"[\\/]", MODULE_PREFIX.sub("", text)) is not None
 
 
 DENIED_FAMILIES: tuple[tuple[str, Capability, str, str], ...] = (
@@ -359,11 +353,8 @@ def parse_parameter(word: PowerShellWord) -> tuple[str, str] | None:
         return None
     text = word.text.replace("`", "")[1:]
     name, colon, rest = text.partition(":")
-    if (
-        not name
-        or any(sign in name for sign in f"{SINGLE_QUOTES}{DOUBLE_QUOTES}$(@./\\=")
-        or name[0].isdigit()
-    ):
+    signs = f"{SINGLE_QUOTES}{DOUBLE_QUOTES}$(@./\\="
+    if not name or name[0].isdigit() or any(sign in name for sign in signs):
         return None
     return name.lower(), rest if colon else ""
 

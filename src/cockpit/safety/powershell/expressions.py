@@ -4,15 +4,18 @@ loops.
 A removal of a computed value is judged by the literals, variables and paths it is made of.
 """
 
+import itertools
 import re
 from collections.abc import Iterator
 
+from cockpit.plugin.tools import Capability
 from cockpit.safety.findings import SafetyFinding, ask, deny
 from cockpit.safety.powershell.cmdlets import resolve_command_name
 from cockpit.safety.powershell.locations import PROTECTED_TREES, locate
 from cockpit.safety.powershell.native_programs import base_name, judge_inner_text
-from cockpit.safety.powershell.scope import PowerShellScope, fold_expression, fold_pieces
+from cockpit.safety.powershell.scope import PowerShellScope, fold_expression, fold_pieces, fold_word
 from cockpit.safety.powershell.syntax_tree import (
+    PipelineElement,
     PowerShellCommand,
     PowerShellExpression,
     PowerShellScript,
@@ -20,6 +23,7 @@ from cockpit.safety.powershell.syntax_tree import (
     WordPiece,
     list_pieces,
 )
+from cockpit.workspace.word_set import word_set
 
 # Words with which PowerShell and .NET name a drive, a home folder, the system or the command history.
 COMPUTED_PLACES = (
@@ -52,33 +56,22 @@ def judge_computed_removal(word: PowerShellWord, scope: PowerShellScope) -> list
 
 def is_command_output(piece: WordPiece) -> bool:
     """Whether it is the output of commands only, which are judged on their own."""
-    if piece.kind != "group" or piece.script is None or not piece.script.pipelines:
-        return False
-    return all(
-        isinstance(element, PowerShellCommand) for pipe in piece.script.pipelines for element in pipe.elements
-    )
+    elements = piece.script.elements if piece.kind == "group" and piece.script is not None else []
+    return bool(elements) and all(isinstance(element, PowerShellCommand) for element in elements)
 
 
 def _inner_paths(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> list[str]:
     """The paths in the groups of a word; `Split-Path` gives the parent folder."""
-    result = [
-        value for piece in pieces if piece.script is not None for value in list_mentioned((piece,), scope)
-    ]
-    return [finding for finding in result if re.search(r"[\\/~:]|^\.\.$", finding)]
+    groups = tuple(piece for piece in pieces if piece.script is not None)
+    return [value for value in list_mentioned(groups, scope) if re.search(r"[\\/~:]|^\.\.$", value)]
 
 
 def _known_folder(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> list[str]:
     r"""The folder before the first unknown part: `C:\$x` is the drive if $x is empty."""
-    known: list[WordPiece] = []
-    for piece in pieces:
-        if fold_pieces((piece,), scope) is None:
-            break
-        known.append(piece)
+    known = tuple(itertools.takewhile(lambda piece: fold_pieces((piece,), scope) is not None, pieces))
     if not known or len(known) == len(pieces):
         return []
-    heads = [
-        re.match(r"(.*[\\/])[^\\/]*$", piece, re.DOTALL) for piece in fold_pieces(tuple(known), scope) or ()
-    ]
+    heads = (re.match(r"(.*[\\/])[^\\/]*$", text, re.DOTALL) for text in fold_pieces(known, scope) or ())
     return [head[1] for head in heads if head]
 
 
@@ -91,31 +84,26 @@ def list_mentioned(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> lis
         elif piece.kind == "var" and piece.text not in ("true", "false", "null"):
             result += fold_pieces((piece,), scope) or ()
         elif piece.script is not None and piece.kind != "block":
-            for pipeline in piece.script.pipelines:
-                for element in pipeline.elements:
-                    words = element.words if isinstance(element, PowerShellCommand) else ()
-                    inner = [value for word in words for value in _word_values(word, scope)]
-                    result += (
-                        inner
-                        if isinstance(element, PowerShellCommand)
-                        else list_mentioned(element.pieces, scope)
-                    )
-                    if not isinstance(element, PowerShellCommand) and element.assigned is not None:
-                        result += list_mentioned((WordPiece("group", "", element.assigned),), scope)
+            for element in piece.script.elements:
+                if isinstance(element, PowerShellCommand):
+                    result += [value for word in element.words for value in _word_values(word, scope)]
+                    continue
+                result += list_mentioned(element.pieces, scope)
+                if element.assigned is not None:
+                    result += list_mentioned((WordPiece("group", "", element.assigned),), scope)
     return result
 
 
 def iter_inner_pieces(pieces: tuple[WordPiece, ...]) -> Iterator[WordPiece]:
     """Every piece in the groups and blocks of `pieces`."""
     for piece in pieces:
-        for pipeline in piece.script.pipelines if piece.script is not None else ():
-            for element in pipeline.elements:
-                yield from list_pieces(element)
-                yield from iter_inner_pieces(list_pieces(element))
+        for element in piece.script.elements if piece.script is not None else ():
+            yield from list_pieces(element)
+            yield from iter_inner_pieces(list_pieces(element))
 
 
 def _word_values(word: PowerShellWord, scope: PowerShellScope) -> list[str]:
-    folded = fold_pieces(word.pieces, scope)
+    folded = fold_word(word, scope)
     return list_mentioned(word.pieces, scope) if folded is None else list(folded)
 
 
@@ -126,21 +114,16 @@ def list_literals(pieces: tuple[WordPiece, ...]) -> list[str]:
         if piece.kind == "text":
             result.append(piece.text)
         elif piece.script is not None and piece.kind != "block":
-            result += list_script_literals(piece.script)
+            for element in piece.script.elements:
+                result += list_literals(_own_pieces(element))
     return result
 
 
-def list_script_literals(script: PowerShellScript) -> list[str]:
-    """Every literal of a script's commands and expressions."""
-    result: list[str] = []
-    for pipeline in script.pipelines:
-        for element in pipeline.elements:
-            if isinstance(element, PowerShellCommand):
-                for word in element.words:
-                    result += list_literals(word.pieces)
-            else:
-                result += list_literals(element.pieces)
-    return result
+def _own_pieces(element: PipelineElement) -> tuple[WordPiece, ...]:
+    """The pieces of an element without its redirections."""
+    if isinstance(element, PowerShellExpression):
+        return element.pieces
+    return tuple(piece for word in element.words for piece in word.pieces)
 
 
 PROCESS_STARTERS = frozenset(
@@ -154,81 +137,64 @@ FALSE_CONDITIONS = frozenset({"$false", "0", "!$true"})
 def check_fork_bomb(command: PowerShellCommand, scope: PowerShellScope) -> list[SafetyFinding]:
     """Find blocks that start processes endlessly: `while (1) { start x }`, `function f { f; f }`."""
     keyword = command.words[0].text.lower()
-    names = [
-        resolve_command_name(name, scope.aliases) for name in _inner_command_names(_command_pieces(command))
-    ]
+    inner = _inner_command_names(_own_pieces(command))
+    names = [resolve_command_name(name, scope.aliases) for name in inner]
+    what = ""
     if keyword == "function" and len(command.words) > 1:
-        own = command.words[1].text.lower()
-        again = names.count(own)
-        copies = again > 1 or (again and PROCESS_STARTERS & set(names))
-        return [_fork_bomb("a function that starts itself repeatedly")] if copies else []
-    if not _never_ends(command, keyword):
-        return []
-    started = next((name for name in names if name in PROCESS_STARTERS), "")
-    return [_fork_bomb(f"an endless loop that starts {started}")] if started else []
-
-
-def _fork_bomb(what: str) -> SafetyFinding:
-    return deny("ps-fork-bomb", f"it contains {what}", "host.mutate")
+        calls = names.count(command.words[1].text.lower())
+        if calls > 1 or (calls and PROCESS_STARTERS & set(names)):
+            what = "a function that starts itself repeatedly"
+    elif _never_ends(command, keyword) and (
+        started := next((name for name in names if name in PROCESS_STARTERS), "")
+    ):
+        what = f"an endless loop that starts {started}"
+    return [deny("ps-fork-bomb", f"it contains {what}", "host.mutate")] if what else []
 
 
 def _never_ends(command: PowerShellCommand, keyword: str) -> bool:
     flat = "".join(command.text.lower().split())
-    condition = "".join(word.text.lower() for word in command.words if _is_group(word.pieces))
-    condition = "".join(condition.split())
     if keyword == "for":
-        inner = flat[flat.find("(") + 1 :]
-        return inner.partition(";")[2].startswith(";") or inner.partition(";")[2].startswith(
-            tuple(TRUE_CONDITIONS)
-        )
-    if keyword in ("while", "do"):
-        value = condition.strip("()")
-        if "until(" in flat:
-            return value in FALSE_CONDITIONS
-        return value in TRUE_CONDITIONS or (value.isdigit() and value != "0")
-    return False
-
-
-def _is_group(pieces: tuple[WordPiece, ...]) -> bool:
-    return bool(pieces) and pieces[0].kind == "group"
-
-
-def _command_pieces(command: PowerShellCommand) -> tuple[WordPiece, ...]:
-    return tuple(piece for word in command.words for piece in word.pieces)
+        condition = flat[flat.find("(") + 1 :].partition(";")[2]
+        return condition.startswith((";", *TRUE_CONDITIONS))
+    if keyword not in ("while", "do"):
+        return False
+    groups = (
+        word.text.lower() for word in command.words if word.pieces[:1] and word.pieces[0].kind == "group"
+    )
+    value = "".join("".join(groups).split()).strip("()")
+    if "until(" in flat:
+        return value in FALSE_CONDITIONS
+    return value in TRUE_CONDITIONS or (value.isdigit() and value != "0")
 
 
 def _inner_command_names(pieces: tuple[WordPiece, ...]) -> Iterator[str]:
-    """The names of all commands in blocks and groups."""
     for piece in pieces:
         if piece.script is not None:
             yield from _script_command_names(piece.script)
 
 
 def _script_command_names(script: PowerShellScript) -> Iterator[str]:
-    for pipeline in script.pipelines:
-        for element in pipeline.elements:
-            if isinstance(element, PowerShellCommand):
-                if element.words:
-                    yield element.words[0].text.strip("'\"`")
-                yield from _inner_command_names(_command_pieces(element))
-            else:
-                yield from _inner_command_names(element.pieces)
-                if element.assigned is not None:
-                    yield from _script_command_names(element.assigned)
+    for element in script.elements:
+        if isinstance(element, PowerShellCommand) and element.words:
+            yield element.words[0].text.strip("'\"`")
+        yield from _inner_command_names(_own_pieces(element))
+        if isinstance(element, PowerShellExpression) and element.assigned is not None:
+            yield from _script_command_names(element.assigned)
 
 
 DOWNLOAD_MEMBERS = re.compile(
     r"^(download(string|file|data)(async|taskasync)?|openread|uploadstring|uploaddata|uploadfile"
-    r"|getstringasync"
-    r"|getasync|postasync|getresponse|getstream|connect)$"
+    r"|getstringasync|getasync|postasync|getresponse|getstream|connect)$"
 )
-NET_TYPES = re.compile(r"(^|\.)(net\.(webclient|http|sockets|webrequest|httpwebrequest|dns|mail"
-    r"|ftpwebrequest)"
-                       r"|msxml2|winhttp|xmlhttp|internetexplorer\.application|bitstransfer)")  # fmt: skip
+NET_TYPES = re.compile(
+    r"(^|\.)(net\.(webclient|http|sockets|webrequest|httpwebrequest|dns|mail|ftpwebrequest)"
+    r"|msxml2|winhttp|xmlhttp|internetexplorer\.application|bitstransfer)"
+)
 CODE_MEMBERS = re.compile(
     r"^(invokescript|invokecommand|create|newscriptblock|expandstring|invoke|start"
     r"|invokereturnasis|addscript)$"
 )
+CERTAIN_CODE_MEMBERS = word_set("invoke invokescript invokecommand addscript newscriptblock")
 CODE_TYPES = re.compile(r"scriptblock|powershell|runspace|diagnostics\.process|activator|csharpcodeprovider")
 HIDDEN_CODE = re.compile(
     r"amsi(utils|initfailed|context|scanbuffer)|virtualalloc|virtualprotect|createthread|writeprocessmemory"
@@ -236,9 +202,8 @@ HIDDEN_CODE = re.compile(
 )
 CHANGE_MEMBERS = re.compile(
     r"^(delete(file|folder)?|move(to|file|folder)?|copy(to|file|folder)?|replace|create|createtext"
-    r"|createdirectory|write\w*|append\w*|open|createtextfile|opentextfile"
-    r"|openwrite"
-    r"|setaccesscontrol|encrypt|setattributes)$"
+    r"|createdirectory|write\w*|append\w*|open|createtextfile|opentextfile|openwrite|setaccesscontrol"
+    r"|encrypt|setattributes)$"
 )
 START_MEMBERS = frozenset({"run", "exec", "shellexecute"})
 SECRET_NAMES = re.compile(r"key|token|secret|passw|credential|auth", re.IGNORECASE)
@@ -247,10 +212,9 @@ SECRET_NAMES = re.compile(r"key|token|secret|passw|credential|auth", re.IGNORECA
 def judge_expression(expression: PowerShellExpression, scope: PowerShellScope) -> list[SafetyFinding]:
     """The findings on an expression itself. The content of its groups is judged separately."""
     if expression.assigned is not None:
-        _assign(expression, scope)
+        _assign(expression, expression.assigned, scope)
         return [ask("ps-assign", "it sets a variable", "shell.opaque", risk=20)]
-    kinds = {piece.kind for piece in expression.pieces}
-    if kinds <= {"text", "op"}:
+    if all(piece.kind in ("text", "op") for piece in expression.pieces):
         return []
     return judge_pieces(expression.pieces, scope)
 
@@ -265,9 +229,8 @@ def judge_pieces(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> list[
         members += [piece.text for piece in iter_inner_pieces(pieces) if piece.kind == "member"]
     flat = " ".join((types, *members, *values)).lower().replace("`", "")
     if HIDDEN_CODE.search(re.sub(r"['\"+ ]", "", flat)):
-        findings.append(
-            deny("ps-hidden-code", "it bypasses protection or changes other processes", "code.exec")
-        )
+        reason = "it bypasses protection or changes other processes"
+        findings.append(deny("ps-hidden-code", reason, "code.exec"))
     if "reflection" in types and any(member.startswith("load") for member in members):
         findings.append(deny("ps-hidden-code", "it loads a program into memory", "code.remote"))
     if NET_TYPES.search(flat) or any(DOWNLOAD_MEMBERS.match(member) for member in members):
@@ -290,14 +253,10 @@ def judge_pieces(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> list[
 
 def judge_variables(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> list[SafetyFinding]:
     """Secrets of the environment that are used."""
-    findings: list[SafetyFinding] = []
-    for piece in pieces:
-        if piece.kind == "var" and piece.text.startswith("env:") and SECRET_NAMES.search(piece.text):
-            scope.facts.reads_secret = True
-            findings.append(
-                ask("ps-secret", f"it uses ${piece.text}", "secret.read", risk=45, remember=False)
-            )
-    return findings
+    used = [piece.text for piece in pieces if piece.kind == "var" and piece.text.startswith("env:")]
+    secret = [name for name in used if SECRET_NAMES.search(name)]
+    scope.facts.reads_secret = scope.facts.reads_secret or bool(secret)
+    return [ask("ps-secret", f"it uses ${name}", "secret.read", risk=45, remember=False) for name in secret]
 
 
 def _check_code(
@@ -308,11 +267,8 @@ def _check_code(
         # A program and its arguments, as they are given to a COM object.
         judge_inner_text(" ".join(list_mentioned(pieces[starting + 1 :], scope)), scope)
         return [ask("ps-run", "it starts a program", "code.exec", risk=70, remember=False)]
-    runs = [member for member in members if CODE_MEMBERS.match(member)]
-    if not runs or not (
-        CODE_TYPES.search(types)
-        or set(runs) & {"invoke", "invokescript", "invokecommand", "addscript", "newscriptblock"}
-    ):
+    runs = {member for member in members if CODE_MEMBERS.match(member)}
+    if not runs or not (CODE_TYPES.search(types) or runs & CERTAIN_CODE_MEMBERS):
         return []
     scope.facts.runs_computed = "it runs text as code"
     for value in values:
@@ -327,18 +283,15 @@ def _check_files(
 ) -> list[SafetyFinding]:
     findings: list[SafetyFinding] = []
     changes = any(CHANGE_MEMBERS.match(member) for member in members)
-    reads = any(member.startswith(("read", "open")) for member in members)
-    if not changes and not reads:
+    if not changes and not any(member.startswith(("read", "open")) for member in members):
         return findings
+    removes = any(member.startswith(("delete", "move")) for member in members)
     for value in values:
         location = locate(value, "write" if changes else "read", scope)
         if location.level == "deny" and location.sort in ("secret", "protected", "system", "network"):
-            findings.append(
-                deny(f"ps-{location.sort}", location.reason, "fs.write" if changes else "secret.read")
-            )
-        elif location.tree in PROTECTED_TREES and any(
-            member.startswith(("delete", "move")) for member in members
-        ):
+            capability: Capability = "fs.write" if changes else "secret.read"
+            findings.append(deny(f"ps-{location.sort}", location.reason, capability))
+        elif location.tree in PROTECTED_TREES and removes:
             findings.append(deny("ps-delete-tree", f"it removes {location.real}", "fs.delete"))
     if "delete" in " ".join(members) and (known := find_computed_place(" ".join((types, *members, *values)))):
         findings.append(deny("ps-delete-tree", f"it removes {known}", "fs.delete"))
@@ -347,29 +300,28 @@ def _check_files(
     return findings
 
 
-def _assign(expression: PowerShellExpression, scope: PowerShellScope) -> None:
-    script = expression.assigned
-    if script is None or not script.pipelines or len(script.pipelines[0].elements) != 1:
+def _assign(expression: PowerShellExpression, script: PowerShellScript, scope: PowerShellScope) -> None:
+    target = expression.target
+    first = script.pipelines[0].elements if script.pipelines else ()
+    if len(first) != 1 or not isinstance(first[0], PowerShellExpression):
         return
-    element = script.pipelines[0].elements[0]
-    value = fold_expression(element, scope) if isinstance(element, PowerShellExpression) else None
-    if value is None and expression.target and isinstance(element, PowerShellExpression):
-        _assign_mentioned(expression.target, element, scope)
-    if value is None or expression.target in ("", "?"):
+    value = fold_expression(first[0], scope)
+    if value is None and target:
+        _assign_mentioned(target, first[0], scope)
+    if value is None or target in ("", "?"):
         return
     operator = next((piece.text for piece in expression.pieces if piece.kind == "op"), "=")
-    before = scope.variables.get(expression.target, ())
+    before = scope.variables.get(target, ())
     if operator == "+=":
         value = tuple(word + more for word in before or ("",) for more in value)
-    scope.variables[expression.target] = tuple(dict.fromkeys((*value, *before)))[:64]
+    scope.variables[target] = tuple(dict.fromkeys((*value, *before)))[:64]
 
 
 def _assign_mentioned(target: str, element: PowerShellExpression, scope: PowerShellScope) -> None:
     """Store what a table for splatting contains, and the path in a cast such as `[IO.DirectoryInfo]'C:\'`."""
     kinds = {piece.kind for piece in element.pieces}
     if kinds == {"hash"}:
-        scope.variables[f"@{target}"] = tuple(
-            text.rpartition("=")[2] for text in list_mentioned(element.pieces, scope)
-        )
+        mentioned = list_mentioned(element.pieces, scope)
+        scope.variables[f"@{target}"] = tuple(text.rpartition("=")[2] for text in mentioned)
     elif kinds == {"type", "text"} and element.pieces[0].text.startswith(("io.", "system.io.")):
         scope.variables[target] = tuple(piece.text for piece in element.pieces if piece.kind == "text")

@@ -4,6 +4,8 @@ One reader splits the text and never gives up, so that a syntax error cannot hid
 unasked only in the plain form (see `reader.is_plain`) that every reader splits the same way. Runs nothing.
 """
 
+from collections.abc import Iterator
+
 from cockpit.plugin.safety import CommandPart, Level, Verdict
 from cockpit.safety.bash.command_verdict import NEVER_REMEMBERED
 from cockpit.safety.findings import LEVEL_RANK, SafetyFinding, ask, find_strictest
@@ -30,30 +32,22 @@ from cockpit.workspace.word_set import word_set
 
 # Outside of the workspace these cmdlets ask again, so they are remembered with any arguments.
 ANY_ARGUMENT_CMDLETS = word_set(
-    """
-    new-item new-item-folder set-content add-content out-file tee-object copy-item export-csv
-    compress-archive expand-archive
-    """
+    "new-item new-item-folder set-content add-content out-file tee-object copy-item export-csv "
+    "compress-archive expand-archive"
 )
 
 
 def make_remembered_rule(
-    name: str, argv: tuple[str | None, ...], result: list[SafetyFinding], scope: PowerShellScope
+    name: str, argv: tuple[str | None, ...], findings: list[SafetyFinding], scope: PowerShellScope
 ) -> str:
     """The rule stored for an approved command: `npm test *`, `Copy-Item *` or the whole command; "" for a
     command that is asked about every time."""
     known = tuple(word for word in argv if word is not None)
-    if (
-        not known
-        or len(known) < len(argv)
-        or scope.depth
-        or is_file_path(known[0])
-        or name == "foreach-object"
-    ):
+    if not known or len(known) < len(argv) or scope.depth or is_file_path(known[0]):
         return ""
     never = NEVER_REMEMBERED | {"fs.outside"}
-    if any(
-        finding.level == "deny" or not finding.remember or finding.capabilities & never for finding in result
+    if name == "foreach-object" or any(
+        item.level == "deny" or not item.remember or item.capabilities & never for item in findings
     ):
         return ""
     if name in ANY_ARGUMENT_CMDLETS:
@@ -71,17 +65,8 @@ def make_remembered_rule(
 # From this number on, repeated commands are not judged again.
 MAX_PARTS = 300
 PATH_SOURCES = frozenset({"get-childitem", "get-item", "resolve-path", "convert-path"})
-PATH_FILTERS = frozenset(
-    [
-        "where-object",
-        "select-object",
-        "sort-object",
-        "get-unique",
-        "tee-object",
-        "get-item",
-        "get-childitem",
-        "foreach-object",
-    ]
+PATH_FILTERS = word_set(
+    "where-object select-object sort-object get-unique tee-object get-item get-childitem foreach-object"
 )
 PIECE_FINDINGS = {
     "group": ask("ps-group", "a part of it is computed when it runs", "shell.opaque", risk=30),
@@ -100,9 +85,8 @@ def judge_script(script: PowerShellScript, scope: PowerShellScope) -> None:
             before = len(scope.facts.touched)
             name, findings = _judge_element(element, scope, fed, at > 0)
             if pipeline.background:
-                findings.append(
-                    ask("ps-background", "it keeps running in the background", "code.exec", risk=40)
-                )
+                reason = "it keeps running in the background"
+                findings.append(ask("ps-background", reason, "code.exec", risk=40))
             scope.facts.parts.append(_make_part(name, element, findings, scope, scope.facts.touched[before:]))
             fed = _pass_paths(name, element, fed, scope)
 
@@ -115,10 +99,10 @@ def _is_repeated(element: PipelineElement, fed: Values | None, is_fed: bool, sco
     if any(piece.kind != "text" for piece in list_pieces(element)):
         return False
     key = (element.text, is_fed, scope.cwd, scope.depth, tuple(scope.aliases.items()))
-    if key in scope.facts.told:
+    if key in scope.facts.judged:
         scope.facts.overlong = True
         return True
-    scope.facts.told.add(key)
+    scope.facts.judged.add(key)
     return False
 
 
@@ -201,25 +185,19 @@ MAX_LETTERS = 60_000
 
 def judge_powershell(text: str, context: ExecutionContext, rules: RuleSet) -> JudgedLine:
     """The verdict on `text` as PowerShell reads it."""
-    location = LineFacts(_judge_inner)
-    scope = PowerShellScope(context, rules, location, context.cwd)
+    facts = LineFacts(_judge_inner)
     reading = read_script(text)
-    judge_script(reading.script, scope)
-    parts = [*location.parts, *_check_combinations(text, location), *_check_text(text, reading)]
+    judge_script(reading.script, PowerShellScope(context, rules, facts, context.cwd))
+    parts = [*facts.parts, *_check_combinations(text, facts), *_check_text(text, reading)]
     if not parts:
         parts.append(CommandPart(text, (), "ask", 10, frozenset(), ("ps-empty",), "it contains no command"))
     elif all(part.level == "allow" for part in parts) and not is_plain(text):
-        parts.append(
-            _whole_line_part(
-                text,
-                "ask",
-                40,
-                "ps-syntax",
-                "it is not in the plain form that every PowerShell reads the same way",
-            )
-        )
-    script, environment = _harden_line(text, location)
-    return JudgedLine(_combine_parts(tuple(parts), location), script, environment)
+        reason = "it is not in the plain form that every PowerShell reads the same way"
+        parts.append(_whole_line_part(text, "ask", 40, "ps-syntax", reason))
+    script = text
+    for at, words in sorted(facts.hardened, reverse=True):
+        script = f"{script[:at]} {' '.join(words)}{script[at:]}"
+    return JudgedLine(_combine_parts(tuple(parts), facts), script, facts.environment)
 
 
 def _judge_inner(text: str, scope: PowerShellScope) -> None:
@@ -230,62 +208,47 @@ def _judge_inner(text: str, scope: PowerShellScope) -> None:
     scope.facts.parts += _check_text(text, reading)
 
 
-def _check_text(text: str, reading: ScriptReading) -> list[CommandPart]:
+def _check_text(text: str, reading: ScriptReading) -> Iterator[CommandPart]:
     """Findings on the text as a whole: hidden characters, syntax errors, its length."""
-    result: list[CommandPart] = []
     if "\0" in text:
-        result.append(_whole_line_part(text, "deny", 90, "nul", "it contains a NUL character"))
+        yield _whole_line_part(text, "deny", 90, "nul", "it contains a NUL character")
     if reason := describe_misleading_character(text):
-        result.append(_whole_line_part(text, "ask", 60, "invisible", reason))
+        yield _whole_line_part(text, "ask", 60, "invisible", reason)
     if TOO_DEEP in reading.faults:
-        result.append(_whole_line_part(text, "deny", 90, "ps-deep", f"{TOO_DEEP} to be read completely"))
+        yield _whole_line_part(text, "deny", 90, "ps-deep", f"{TOO_DEEP} to be read completely")
     elif reading.faults:
-        result.append(_whole_line_part(text, "ask", 45, "ps-syntax", reading.faults[0]))
+        yield _whole_line_part(text, "ask", 45, "ps-syntax", reading.faults[0])
     if len(text) > MAX_LETTERS:
-        result.append(
-            _whole_line_part(text, "ask", 60, "ps-long", f"it is longer than {MAX_LETTERS:,} characters")
-        )
-    return result
+        yield _whole_line_part(text, "ask", 60, "ps-long", f"it is longer than {MAX_LETTERS:,} characters")
 
 
 def _whole_line_part(text: str, level: Level, risk: int, rule: str, reason: str) -> CommandPart:
     return CommandPart(text[:200], (), level, risk, frozenset({"shell.opaque"}), (rule,), reason)
 
 
-def _check_combinations(text: str, location: LineFacts) -> list[CommandPart]:
+def _check_combinations(text: str, facts: LineFacts) -> Iterator[CommandPart]:
     """Findings that only show in the whole line: download and run, secret and network."""
-    result: list[CommandPart] = []
-    if location.has_network and location.runs_computed:
-        result.append(
-            _whole_line_part(
-                text, "deny", 100, "ps-download-run", f"it downloads, and {location.runs_computed}"
-            )
-        )
-    if location.has_network and (both := location.saved & location.started - {""}):
+    if facts.has_network and facts.runs_computed:
+        reason = f"it downloads, and {facts.runs_computed}"
+        yield _whole_line_part(text, "deny", 100, "ps-download-run", reason)
+    if facts.has_network and (both := facts.saved & facts.started - {""}):
         reason = f"it downloads {min(both)} and runs it"
-        result.append(_whole_line_part(text, "deny", 100, "ps-download-run", reason))
-    if location.has_network and location.reads_secret:
-        result.append(
-            _whole_line_part(
-                text, "deny", 100, "ps-secret-net", "it reads a secret and connects to the network"
-            )
-        )
-    if {"shadow", "delete"} <= location.marks:
-        result.append(_whole_line_part(text, "deny", 95, "ps-shadow", "it deletes backups"))
-    if {"get-credential", "export-clixml"} <= set(location.names):
-        result.append(_whole_line_part(text, "deny", 90, "ps-credentials", "it stores a password in a file"))
-    if location.overlong:
-        result.append(
-            _whole_line_part(
-                text, "ask", 60, "ps-long", "it contains more commands than are judged one by one"
-            )
-        )
-    if location.overdeep:
-        result.append(_whole_line_part(text, "deny", 90, "ps-deep", "it is nested too deeply to be read"))
-    return result
+        yield _whole_line_part(text, "deny", 100, "ps-download-run", reason)
+    if facts.has_network and facts.reads_secret:
+        reason = "it reads a secret and connects to the network"
+        yield _whole_line_part(text, "deny", 100, "ps-secret-net", reason)
+    if {"shadow", "delete"} <= facts.marks:
+        yield _whole_line_part(text, "deny", 95, "ps-shadow", "it deletes backups")
+    if {"get-credential", "export-clixml"} <= set(facts.names):
+        yield _whole_line_part(text, "deny", 90, "ps-credentials", "it stores a password in a file")
+    if facts.overlong:
+        reason = "it contains more commands than are judged one by one"
+        yield _whole_line_part(text, "ask", 60, "ps-long", reason)
+    if facts.overdeep:
+        yield _whole_line_part(text, "deny", 90, "ps-deep", "it is nested too deeply to be read")
 
 
-def _combine_parts(parts: tuple[CommandPart, ...], location: LineFacts) -> Verdict:
+def _combine_parts(parts: tuple[CommandPart, ...], facts: LineFacts) -> Verdict:
     worst = max(parts, key=lambda part: (LEVEL_RANK[part.level], part.risk))
     capabilities = frozenset(capability for part in parts for capability in part.capabilities)
     counted = capabilities - {"shell.opaque", "fs.read"}
@@ -302,12 +265,5 @@ def _combine_parts(parts: tuple[CommandPart, ...], location: LineFacts) -> Verdi
         sandbox="none" if alone else "net" if net else "build",
         may_remember=worst.level == "ask" and all(part.shape for part in parts if part.level == "ask"),
         user_only="invisible" in matched,
-        parts=parts, destination=location.hosts[0] if location.hosts else "",
+        parts=parts, destination=facts.hosts[0] if facts.hosts else "",
     )  # fmt: skip
-
-
-def _harden_line(text: str, location: LineFacts) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """The line with the options that harden its git readers, inserted from the end."""
-    for at, words in sorted(location.hardened, reverse=True):
-        text = f"{text[:at]} {' '.join(words)}{text[at:]}"
-    return text, location.environment

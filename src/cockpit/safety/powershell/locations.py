@@ -15,16 +15,15 @@ from cockpit.safety.findings import SafetyFinding, ask, deny
 from cockpit.safety.path_classifier import classify_path
 from cockpit.safety.powershell import native_programs
 from cockpit.safety.powershell.cmdlets import BoundOperand
-from cockpit.safety.powershell.scope import PowerShellLocation, PowerShellScope, fold_word
+from cockpit.safety.powershell.scope import PathSort, PowerShellLocation, PowerShellScope, fold_word
 from cockpit.safety.powershell.syntax_tree import PowerShellRedirect
 from cockpit.workspace import path_names
 from cockpit.workspace.resolver import Access, PathVerdict, judge_windows_path
+from cockpit.workspace.word_set import word_set
 
 FILE_SYSTEM_PREFIX = re.compile(r"^(?:microsoft\.powershell\.core\\)?filesystem::", re.IGNORECASE)
 DRIVE = re.compile(r"^([A-Za-z][\w.-]*)(::?)(.*)$", re.DOTALL)
-REGISTRY = frozenset(
-    {"hklm", "hkcu", "hkcr", "hku", "hkcc", "registry", "microsoft.powershell.core\\registry"}
-)
+REGISTRY = word_set(r"hklm hkcu hkcr hku hkcc registry microsoft.powershell.core\registry")
 FILE_SORTS = frozenset({"plain", "outside", "temp", "secret", "env-file", "protected", "system", "odd"})
 # Removing one of these cannot be undone by a rewind.
 PROTECTED_TREES = ("root", "system", "home", "above")
@@ -53,26 +52,22 @@ def locate(value: str, access: Access, scope: PowerShellScope) -> PowerShellLoca
 
 def _locate_uncached(value: str, access: Access, scope: PowerShellScope) -> PowerShellLocation:
     value = FILE_SYSTEM_PREFIX.sub("", value.strip().strip("\"'"))
-    flat = value.replace("/", "\\")
-    if flat.startswith("\\\\"):
-        return PowerShellLocation(
-            "deny", "network", value, "a network or device path sends your credentials to its host"
-        )
+    if value.startswith(("\\\\", "//", "\\/", "/\\")):
+        reason = "a network or device path sends your credentials to its host"
+        return PowerShellLocation("deny", "network", value, reason)
     drive = DRIVE.match(value)
     if drive and (len(drive[1]) > 1 or drive[2] == "::"):
         return _locate_provider(drive[1].lower(), drive[3], value)
     if not drive and scope.cwd and scope.cwd[1:2] == ":" and not value.startswith(("/", "\\", "~")):
         value = ntpath.join(scope.cwd, value)
         drive = DRIVE.match(value)
-    if drive and scope.context.platform == "posix":
-        return _locate_windows(value, access, scope, UNREACHABLE_ROOT, _windows_home(scope))
-    if scope.context.platform == "windows":
-        return _locate_windows(value, access, scope, scope.context.root, scope.context.home)
+    context = scope.context
+    if drive and context.platform == "posix":
+        home = f"C:\\Users\\{posixpath.basename(context.home.rstrip('/')) or 'user'}"
+        return _locate_windows(value, access, scope, UNREACHABLE_ROOT, home)
+    if context.platform == "windows":
+        return _locate_windows(value, access, scope, context.root, context.home)
     return _locate_posix(value.replace("\\", "/"), access, scope)
-
-
-def _windows_home(scope: PowerShellScope) -> str:
-    return f"C:\\Users\\{posixpath.basename(scope.context.home.rstrip('/')) or 'user'}"
 
 
 def _locate_provider(name: str, rest: str, value: str) -> PowerShellLocation:
@@ -98,15 +93,12 @@ def _locate_windows(
     own = scope.context.own if scope.context.platform == "windows" else ()
     judged = judge_windows_path(path, access, root, home, own)
     if wild:
-        rest = value[len(path) if len(base) > 1 else 0 :]
-        judged = _judge_wildcard(
-            judged,
-            rest,
-            lambda name: judge_windows_path(ntpath.join(path, name), access, root, home, own),
-            access,
-        )
-    whole = path_names.windows_absolute(path, root, home)
-    return _make_location(judged, _windows_tree(whole, home))
+
+        def judge(name: str) -> PathVerdict:
+            return judge_windows_path(ntpath.join(path, name), access, root, home, own)
+
+        judged = _judge_wildcard(judged, value[len(path) if len(base) > 1 else 0 :], judge, access)
+    return _make_location(judged, _windows_tree(path_names.windows_absolute(path, root, home), home))
 
 
 def _windows_tree(whole: str, home: str) -> str:
@@ -162,44 +154,36 @@ def _judge_wildcard(
     """Judge a wildcard as the most sensitive name that it can match."""
     if judged.level == "deny":
         return judged
-    first = path_names.fold_name(re.split(r"[\\/]", pattern)[0])
-    if sum(sign.isalnum() for sign in first) < 2 and not first.startswith("."):
+    first = re.split(r"[\\/]", pattern)[0]
+    folded = path_names.fold_name(first)
+    if sum(sign.isalnum() for sign in folded) < 2 and not folded.startswith("."):
         return judged
+    rest = pattern[len(first) :].replace("*", "x")
     samples = SAMPLE_SECRETS if access == "read" else (*SAMPLE_SECRETS, *SAMPLE_PROTECTED)
-    for name in samples:
-        if fnmatchcase(name, first):
-            result = judge(name + pattern[len(re.split(r"[\\/]", pattern)[0]) :].replace("*", "x"))
-            if result.level == "deny":
-                return result
-    return judged
+    verdicts = (judge(name + rest) for name in samples if fnmatchcase(name, folded))
+    return next((verdict for verdict in verdicts if verdict.level == "deny"), judged)
 
 
 def _make_location(judged: PathVerdict, tree: str) -> PowerShellLocation:
-    real = judged.real
+    real, reason = judged.real, judged.reason
     match judged.sort:
         case "secret" if _is_env_file(real):
-            return PowerShellLocation("ask", "env-file", real, judged.reason, tree)
-        case "secret":
-            return PowerShellLocation("deny", "secret", real, judged.reason, tree)
-        case "protected":
-            return PowerShellLocation("deny", "protected", real, judged.reason, tree)
-        case "system":
-            return PowerShellLocation("deny", "system", real, judged.reason, tree)
-        case "device" | "link" | "unreadable":
-            return PowerShellLocation(
-                judged.level, "device" if judged.sort == "device" else "odd", real, judged.reason, tree
-            )
-        case "outside" if TEMP_FOLDERS.search(real):
-            return PowerShellLocation("ask", "temp", real, judged.reason, tree)
+            return PowerShellLocation("ask", "env-file", real, reason, tree)
+        case "secret" | "protected" | "system":
+            return PowerShellLocation("deny", judged.sort, real, reason, tree)
+        case "device":
+            return PowerShellLocation(judged.level, "device", real, reason, tree)
+        case "link" | "unreadable":
+            return PowerShellLocation(judged.level, "odd", real, reason, tree)
         case "outside":
-            return PowerShellLocation("ask", "outside", real, judged.reason, tree)
+            sort: PathSort = "temp" if TEMP_FOLDERS.search(real) else "outside"
+            return PowerShellLocation("ask", sort, real, reason, tree)
         case _:
-            return PowerShellLocation(judged.level, "plain", real, judged.reason, tree)
+            return PowerShellLocation(judged.level, "plain", real, reason, tree)
 
 
 def _is_env_file(real: str) -> bool:
-    name = path_names.fold_name(real.replace("\\", "/").rpartition("/")[2])
-    return name.startswith(".env")
+    return path_names.fold_name(real.replace("\\", "/").rpartition("/")[2]).startswith(".env")
 
 
 STAY_INSIDE = "write inside the workspace"
@@ -207,12 +191,10 @@ STAY_INSIDE = "write inside the workspace"
 
 def judge_redirect(redirect: PowerShellRedirect, scope: PowerShellScope) -> list[SafetyFinding]:
     """The findings on `> file`."""
+    if redirect.target is None and "&" in redirect.operator:
+        return []
     if redirect.target is None:
-        return (
-            []
-            if "&" in redirect.operator
-            else [ask("ps-syntax", "a redirection has no target", "fs.write", risk=45)]
-        )
+        return [ask("ps-syntax", "a redirection has no target", "fs.write", risk=45)]
     values = fold_word(redirect.target, scope)
     if redirect.target.text.lower() == "$null" and redirect.operator != "<":
         return []
@@ -235,20 +217,13 @@ def judge_operand(
                 findings += check_listed(value, scope)
             case "r":
                 findings += check_read(value, scope)
-            case "w" if name == "rename-item" and not any(sign in value for sign in "/\\"):
-                findings += check_written(value, scope)
             case "w":
                 findings += check_written(value, scope)
             case "d":
                 findings += check_removed(value, recursive, scope)
             case _:
-                findings.append(
-                    ask("ps-parameter", f"{value!r} makes it more than a reader", "shell.opaque", risk=30)
-                )
-    if name.endswith("itemproperty") and operand.kind == "v":
-        findings += native_programs.check_registry(
-            tuple(operand.values), writes=name != "get-itemproperty", removes=False
-        )
+                reason = f"{value!r} makes it more than a reader"
+                findings.append(ask("ps-parameter", reason, "shell.opaque", risk=30))
     return findings
 
 
@@ -306,13 +281,8 @@ def _check_other_sorts(location: PowerShellLocation, scope: PowerShellScope) -> 
         case "plain" if location.level == "allow":
             return []
         case "network" | "device" | "odd":
-            return [
-                deny(
-                    f"ps-{location.sort}",
-                    location.reason,
-                    "net.egress" if location.sort == "network" else "fs.outside",
-                )
-            ]
+            capability: Capability = "net.egress" if location.sort == "network" else "fs.outside"
+            return [deny(f"ps-{location.sort}", location.reason, capability)]
         case "env-file" | "environment":
             scope.facts.reads_secret = True
             return [ask("ps-secret", location.reason, "secret.read", risk=55, remember=False)]
@@ -324,9 +294,5 @@ def _check_other_sorts(location: PowerShellLocation, scope: PowerShellScope) -> 
 
 
 def _ask_about(location: PowerShellLocation) -> SafetyFinding:
-    return ask(
-        f"ps-{location.sort}",
-        location.reason or f"{location.real} is outside the workspace",
-        "fs.outside",
-        risk=45,
-    )
+    reason = location.reason or f"{location.real} is outside the workspace"
+    return ask(f"ps-{location.sort}", reason, "fs.outside", risk=45)

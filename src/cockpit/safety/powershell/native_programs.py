@@ -86,10 +86,9 @@ def _expand_cmd_variables(word: str, home: str) -> str:
 
 RUN_KEYS = re.compile(
     r"\\(currentversion\\(run|runonce|runservices|policies\\explorer\\run|winlogon"
-    r"|image file execution options"
-    r"|app paths|windows\\appinit_dlls|shellserviceobjects)|active setup|session manager|lsa"
-    r"|services\\|userinitmprlogonscript|environment\\?userinit|shell\\open\\command|command processor"
-    r"|policies\\system)",
+    r"|image file execution options|app paths|windows\\appinit_dlls|shellserviceobjects)|active setup"
+    r"|session manager|lsa|services\\|userinitmprlogonscript|environment\\?userinit|shell\\open\\command"
+    r"|command processor|policies\\system)",
     re.IGNORECASE,
 )
 PASSWORD_STORES = re.compile(
@@ -101,15 +100,15 @@ REGISTRY_HIVES = re.compile(
 SWITCHED_OFF = re.compile(
     r"enablelua|disableantispyware|disablerealtime|amsi|tamperprotection|scriptblocklogging|wdigest", re.I
 )
-# Program, pattern for its arguments, rule id, reason.
 PROTECTION_SERVICES = r"windefend|wscsvc|mpssvc|eventlog|\bsense\b|wdnissvc|vss\b"
+# Program, pattern for its arguments, rule id, reason.
 REFUSED_ARGUMENTS: tuple[tuple[str, str, str, str], ...] = (
-    ("cmd", r"%0\s*\|\s*%0|\bfor\s+/l\b.*\bdo\b.*\bstart\b", "ps-fork-bomb",
-     "it starts copies of itself endlessly"),
-    ("schtasks", r"/(create|change|run|delete)", "ps-persist",
-     "it creates or changes a task that runs later"),
-    ("forfiles", r"\b(del|erase|rd|rmdir|format|powershell|remove-item)\b", "ps-delete-tree",
-     "it removes files"),
+    ("cmd", r"%0\s*\|\s*%0|\bfor\s+/l\b.*\bdo\b.*\bstart\b",
+     "ps-fork-bomb", "it starts copies of itself endlessly"),
+    ("schtasks", r"/(create|change|run|delete)",
+     "ps-persist", "it creates or changes a task that runs later"),
+    ("forfiles", r"\b(del|erase|rd|rmdir|format|powershell|remove-item)\b",
+     "ps-delete-tree", "it removes files"),
     ("robocopy", r"(?=.*/(mir|purge)).*\s\"?[a-z]:\\(windows|users|program files|programdata)?[\\\"\s]",
      "ps-delete-tree", "it empties a drive"),
     ("stop-service", PROTECTION_SERVICES, "ps-defender", "it stops protection of the machine"),
@@ -128,8 +127,7 @@ REFUSED_ARGUMENTS: tuple[tuple[str, str, str, str], ...] = (
     ("bcdedit", r"/(set|delete|deletevalue|create|import)", "ps-shadow", "it changes how the machine starts"),
     ("wevtutil", r"\b(cl|clear-log|sl|set-log)\b", "ps-logs", "it deletes logs"),
     ("auditpol", r"/(clear|set|remove|restore)", "ps-logs", "it deletes logs"),
-    ("reg", r"\b(add|copy|import|restore|load)\b.*(\\run|winlogon|image file exec|appinit"
-     r"|\\lsa|policies)",
+    ("reg", r"\b(add|copy|import|restore|load)\b.*(\\run|winlogon|image file exec|appinit|\\lsa|policies)",
      "ps-persist", "it adds something to the registry that runs later"),
     ("reg", r"\b(save|export)\b.*\b(sam|security|system)\b",
      "ps-credentials", "it copies the password store"),
@@ -139,60 +137,42 @@ REFUSED_ARGUMENTS: tuple[tuple[str, str, str, str], ...] = (
      "ps-users", "it changes users"),
     ("net", r"\bstop\b.*(windefend|wscsvc|mpssvc|eventlog|sense)",
      "ps-defender", "it stops protection of the machine"),
-    ("sc", r"\b(create|config|failure|sdset)\b",
-     "ps-persist", "it creates or changes a service"),
+    ("sc", r"\b(create|config|failure|sdset)\b", "ps-persist", "it creates or changes a service"),
     ("sc", r"\b(stop|delete)\b.*(windefend|wscsvc|mpssvc|eventlog|sense|vss)",
      "ps-defender", "it stops protection"),
     ("bitsadmin", r"/(transfer|addfile|create|setnotifycmdline|resume)",
      "ps-download", "it downloads without the browser's checks"),
     ("certutil", r"[-/](urlcache|verifyctl|decode|decodehex|encode|f\b.*http|ping)|https?:",
      "ps-download", "it downloads or unpacks hidden files"),
-    ("netsh", r"firewall.*(off|delete|disable)|wlan.*key\s*=\s*clear|portproxy|add\s+helper"
-     r"|trace\s+start",
+    ("netsh", r"firewall.*(off|delete|disable)|wlan.*key\s*=\s*clear|portproxy|add\s+helper|trace\s+start",
      "ps-defender", "it opens the firewall or shows its keys"),
-    ("wmic", r"shadowcopy|process\s+call\s+create|\bdelete\b|/node|format:.*http"
-     r"|useraccount.*(set|call)",
+    ("wmic", r"shadowcopy|process\s+call\s+create|\bdelete\b|/node|format:.*http|useraccount.*(set|call)",
      "ps-shadow", "it runs, removes or changes things through WMI"),
-    ("regsvr32", r"https?:|/i:|scrobj|\\\\",
-     "ps-code", "it runs a script from another place"),
+    ("regsvr32", r"https?:|/i:|scrobj|\\\\", "ps-code", "it runs a script from another place"),
     ("rundll32", r"javascript:|vbscript:|https?:|comsvcs|minidump|mshtml|url\.dll|zipfldr|advpack"
-     r"|shell32.*control|\\\\",
-     "ps-code", "it runs code through a library"),
-    ("msiexec", r"https?:|\\\\",
-     "ps-code", "it installs from the network"),
-    ("cscript", r"https?:|\\\\|//e:",
-     "ps-code", "it runs a script from another place"),
-    ("wscript", r"https?:|\\\\|//e:",
-     "ps-code", "it runs a script from another place"),
-    ("msbuild", r"https?:|\\\\",
-     "ps-code", "it runs code from the network"),
-    ("cipher", r"/w",
-     "ps-disk", "it wipes free space"),
+     r"|shell32.*control|\\\\", "ps-code", "it runs code through a library"),
+    ("msiexec", r"https?:|\\\\", "ps-code", "it installs from the network"),
+    ("cscript", r"https?:|\\\\|//e:", "ps-code", "it runs a script from another place"),
+    ("wscript", r"https?:|\\\\|//e:", "ps-code", "it runs a script from another place"),
+    ("msbuild", r"https?:|\\\\", "ps-code", "it runs code from the network"),
+    ("cipher", r"/w", "ps-disk", "it wipes free space"),
     ("fsutil", r"usn\s+deletejournal|setzerodata|behavior\s+set",
      "ps-disk", "it deletes data that recovery needs"),
     ("takeown", r"[a-z]:\\(windows|program|users)?\"?(\s|$|\\)|\s/r",
      "ps-rights", "it takes ownership of system files"),
-    ("icacls", r"([a-z]:\\(windows|program files|users)?\"?(\s|$|\\))|everyone|/grant.*:(\(oi\)"
-     r"|\(ci\))*f",
+    ("icacls", r"([a-z]:\\(windows|program files|users)?\"?(\s|$|\\))|everyone|/grant.*:(\(oi\)|\(ci\))*f",
      "ps-rights", "it gives everybody access to system files"),
-    ("format", r"[a-z]:",
-     "ps-disk", "it formats a drive"),
-    ("attrib", r"[a-z]:\\(windows|program)",
-     "ps-rights", "it hides or opens system files"),
-    ("tasklist", r"lsass",
-     "ps-credentials", "it looks for the process that holds passwords"),
+    ("format", r"[a-z]:", "ps-disk", "it formats a drive"),
+    ("attrib", r"[a-z]:\\(windows|program)", "ps-rights", "it hides or opens system files"),
+    ("tasklist", r"lsass", "ps-credentials", "it looks for the process that holds passwords"),
     ("taskkill", r"(msmpeng|lsass|csrss|winlogon|cockpit)",
      "ps-defender", "it stops protection or the session"),
-    ("setx", r"\bpath\b|pathext|comspec",
-     "ps-persist", "it changes which programs are found by name"),
-    ("runas", r".",
-     "ps-priv", "it runs as another user"),
+    ("setx", r"\bpath\b|pathext|comspec", "ps-persist", "it changes which programs are found by name"),
+    ("runas", r".", "ps-priv", "it runs as another user"),
     ("dism", r"/disable-feature|/remove-package|/cleanup-image.*resetbase",
      "ps-host", "it removes parts of the system"),
-    ("nltest", r".",
-     "ps-users", "it lists the machines of the domain"),
-    ("psexec", r".",
-     "ps-priv", "it runs as another user or on another machine"),
+    ("nltest", r".", "ps-users", "it lists the machines of the domain"),
+    ("psexec", r".", "ps-priv", "it runs as another user or on another machine"),
 )  # fmt: skip
 INFORMATION_PROGRAMS = frozenset(
     {"whoami", "hostname", "where", "tree", "tasklist", "systeminfo", "ipconfig", "ver", "findstr"}
@@ -250,14 +230,8 @@ def judge_shared_program(
         SafetyFinding(verdict.level, rule, verdict.risk, verdict.capabilities, reason, verdict.alternative)
     ]
     if any(WINDOWS_PATH.search(word) for word in argv[1:]):
-        findings.append(
-            ask(
-                "windows-path",
-                "its Windows path cannot be judged by the rules for programs",
-                "fs.read",
-                risk=45,
-            )
-        )
+        reason = "its Windows path cannot be judged by the rules for programs"
+        findings.append(ask("windows-path", reason, "fs.read", risk=45))
     added = _hardening_words(words, line.script) if line.environment else ()
     if verdict.level == "allow":
         scope.facts.environment = line.environment
@@ -277,34 +251,26 @@ def translate_to_unix(context: ExecutionContext, mounted: str) -> ExecutionConte
 
 
 def _hardening_words(argv: tuple[str, ...], script: str) -> tuple[str, ...]:
-    """The words that the hardened form adds to `argv`."""
     try:
         words = shlex.split(script)
     except ValueError:
         return ()
     left = list(argv)
-    added: list[str] = []
-    for word in words:
-        if left and word == left[0]:
-            left.pop(0)
-        else:
-            added.append(word)
-    return tuple(added) if not left and all(word.startswith("--") for word in added) else ()
+    added = tuple(word for word in words if not (left and word == left[0] and left.pop(0) == word))
+    return added if not left and all(word.startswith("--") for word in added) else ()
 
 
 POWERSHELL_NAMES = frozenset({"powershell", "pwsh", "powershell_ise", "pwsh-preview"})
 POSIX_SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "wsl", "ash", "fish"})
-# Parameters of powershell.exe: name, whether it takes a value. An abbreviation means the first that fits.
-PARAMETERS = (
-    ("command", True), ("commandwithargs", True), ("encodedcommand", True), ("ec", True),
-    ("executionpolicy", True),
-    ("ep", True), ("ex", True), ("encodedarguments", True), ("file", True), ("configurationname", True),
-    ("configurationfile", True), ("custompipename", True), ("inputformat", True), ("outputformat", True),
-    ("psconsolefile", True), ("settingsfile", True), ("version", True), ("windowstyle", True),
-    ("workingdirectory", True), ("wd", True), ("noexit", False), ("nologo", False), ("noninteractive", False),
-    ("noprofile", False), ("noprofileloadtime", False), ("nop", False), ("sta", False), ("mta", False),
-    ("interactive", False), ("login", False), ("sshservermode", False), ("help", False),
-)  # fmt: skip
+# Parameters of powershell.exe with and without a value. An abbreviation means the first that fits.
+VALUE_PARAMETERS = """
+    command commandwithargs encodedcommand ec executionpolicy ep ex encodedarguments file configurationname
+    configurationfile custompipename inputformat outputformat psconsolefile settingsfile version windowstyle
+    workingdirectory wd
+"""
+SWITCHES = """
+    noexit nologo noninteractive noprofile noprofileloadtime nop sta mta interactive login sshservermode help
+"""
 MAX_SHELL_DEPTH = 6
 
 
@@ -315,71 +281,62 @@ def check_powershell(
     findings = [ask("ps-shell", "it starts another shell", "code.exec", risk=50, remember=False)]
     at = 0
     while at < len(arguments):
-        text_given = arguments[at]
-        if text_given is None:
+        text = arguments[at]
+        if text is None:
             scope.facts.runs_computed = "the command of the inner shell is computed"
             return findings
-        if text_given == "-" or text_given[:1] not in "-/\u2013\u2014\u2015":
-            return findings + _judge_command_text(arguments[at:], scope, is_fed)
-        name, takes = _match_parameter(text_given[1:].lower())
+        if text == "-" or text[:1] not in "-/\u2013\u2014\u2015":
+            _judge_command_text(arguments[at:], scope, is_fed)
+            return findings
+        name = _match_parameter(text[1:].lower().partition(":")[0])
         value = arguments[at + 1] if at + 1 < len(arguments) else None
         if name in ("encodedcommand", "ec", "encodedarguments"):
-            return [*findings, *_check_encoded(value, scope)]
+            return [*findings, _judge_encoded(value, scope)]
         if name in ("command", "commandwithargs"):
-            return findings + _judge_command_text(arguments[at + 1 :], scope, is_fed)
+            _judge_command_text(arguments[at + 1 :], scope, is_fed)
+            return findings
         if name == "file":
-            return findings + _check_script_file(value, scope)
+            return [*findings, _judge_script_file(value, scope)]
         if name == "windowstyle" and (value or "").lower().startswith("h"):
             findings.append(ask("ps-hidden", "it hides its window", "code.exec", risk=70, remember=False))
-        at += 2 if takes else 1
+        at += 2 if name in VALUE_PARAMETERS.split() else 1
     if is_fed:
         scope.facts.runs_computed = "a shell runs what it reads from the pipeline"
     return findings
 
 
-def _match_parameter(text_given: str) -> tuple[str, bool]:
-    text_given = text_given.partition(":")[0]
-    if text_given in ("e", "en", "enc"):
-        return "encodedcommand", True
-    for name, takes in PARAMETERS:
-        if text_given and name.startswith(text_given):
-            return name, takes
-    return text_given, False
+def _match_parameter(text: str) -> str:
+    if text in ("e", "en", "enc"):
+        return "encodedcommand"
+    fitting = (name for name in (VALUE_PARAMETERS + SWITCHES).split() if text and name.startswith(text))
+    return next(fitting, "")
 
 
-def _check_encoded(value: str | None, scope: PowerShellScope) -> list[SafetyFinding]:
-    text = ""
+def _judge_encoded(value: str | None, scope: PowerShellScope) -> SafetyFinding:
     try:
         text = base64.b64decode(value or "", validate=False).decode("utf-16-le")
     except (binascii.Error, ValueError):
         text = ""
     if text:
         judge_inner_text(text, scope)
-    text_given = f": {text.strip()[:80]!r}" if text.strip() else ""
-    return [
-        deny(
-            "ps-encoded",
-            f"its command is encoded{text_given}",
-            "code.exec",
-            alternative="write the command in plain text",
-        )
-    ]
+    decoded = f": {text.strip()[:80]!r}" if text.strip() else ""
+    advice = "write the command in plain text"
+    return deny("ps-encoded", f"its command is encoded{decoded}", "code.exec", alternative=advice)
 
 
-def _judge_command_text(rest: list[str | None], scope: PowerShellScope, is_fed: bool) -> list[SafetyFinding]:
+def _judge_command_text(rest: list[str | None], scope: PowerShellScope, is_fed: bool) -> None:
     words = [word for word in rest if word is not None]
     if len(words) != len(rest) or words == ["-"] or (not words and is_fed):
         scope.facts.runs_computed = "the command of the inner shell is computed"
     if words and words != ["-"]:
         judge_inner_text(" ".join(words), scope)
-    return []
 
 
-def _check_script_file(value: str | None, scope: PowerShellScope) -> list[SafetyFinding]:
+def _judge_script_file(value: str | None, scope: PowerShellScope) -> SafetyFinding:
     scope.facts.started.add(base_name(value or ""))
     if value and re.match(r"^(\\\\|//|https?:)", value):
-        return [deny("ps-code", "it runs a script from the network", "code.remote")]
-    return [ask("ps-script", "it runs a script", "code.exec", risk=45)]
+        return deny("ps-code", "it runs a script from the network", "code.remote")
+    return ask("ps-script", "it runs a script", "code.exec", risk=45)
 
 
 def judge_inner_text(text: str, scope: PowerShellScope) -> None:
@@ -403,9 +360,8 @@ def check_posix_shell(arguments: list[str | None], scope: PowerShellScope) -> li
     scope.facts.started.add(base_name(text))
     context = scope.context
     if context.platform == "windows":
-        context = replace(
-            translate_to_unix(context, "/mnt"), home=f"/home/{ntpath.basename(context.home) or 'user'}"
-        )
+        home = f"/home/{ntpath.basename(context.home) or 'user'}"
+        context = replace(translate_to_unix(context, "/mnt"), home=home)
     line = judge_bash(text, context, scope.rules)
     scope.facts.parts += line.verdict.parts
     if line.verdict.level != "deny" and (low := text.lower()) != text:
@@ -415,25 +371,14 @@ def check_posix_shell(arguments: list[str | None], scope: PowerShellScope) -> li
     verdict = line.verdict
     if verdict.level == "deny":
         rule = verdict.rules[0] if verdict.rules else "bash"
-        findings.append(
-            SafetyFinding("deny", rule, verdict.risk, verdict.capabilities, verdict.reason, remember=False)
-        )
+        denied = SafetyFinding("deny", rule, verdict.risk, verdict.capabilities, verdict.reason)
+        findings.append(replace(denied, remember=False))
     return findings
 
 
 def _without_flags(words: list[str]) -> list[str]:
     flat = [word for word in words if word not in ("--", "-e", "--exec", "-l", "-i")]
     return flat[2:] if flat[:1] in (["-d"], ["-u"], ["--distribution"], ["--user"]) else flat
-
-
-def read_cmd_commands(
-    arguments: list[str | None], scope: PowerShellScope
-) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """The commands after `cmd /c`."""
-    words = [argument for argument in arguments if argument is not None]
-    if len(words) != len(arguments):
-        scope.facts.runs_computed = "the command of cmd is computed"
-    return split_cmd_commands(" ".join(words), scope.context.home)
 
 
 def first_values(folded: list[Values | None]) -> list[str | None]:

@@ -64,17 +64,7 @@ TYPE_LITERAL = re.compile(r"\[[^\]\[]*(?:\[[^\]]*\][^\]\[]*)*\]")
 MEMBER = re.compile(r"(?:\??\.|::)\s*([A-Za-z_]\w*)")
 # In `foreach ($file in Get-ChildItem x)` a statement follows `in`.
 FOREACH_HEAD = re.compile(r"\s*\$\w+\s+in\s", re.IGNORECASE)
-ESCAPES = {
-    "n": "\n",
-    "t": "\t",
-    "0": "\0",
-    "r": "\r",
-    "a": "\a",
-    "b": "\b",
-    "f": "\f",
-    "v": "\v",
-    "e": "\x1b",
-}
+ESCAPES = dict(zip("nt0rabfve", "\n\t\0\r\a\b\f\v\x1b", strict=True))
 STRING_PART = re.compile(r"[^`$\"\u201c-\u201e]+")
 SINGLE_QUOTE = re.compile(f"[{SINGLE_QUOTES}]")
 
@@ -186,22 +176,19 @@ def read_members(at: TextCursor, pieces: list[WordPiece]) -> None:
 
 def read_single_quoted(at: TextCursor) -> WordPiece:
     """A string in single quotes."""
-    end = at.at + 1
     parts: list[str] = []
-    while True:
-        stop = SINGLE_QUOTE.search(at.text, end)
-        if stop is None:
-            at.fault("a quote is not closed")
-            parts.append(at.text[end:])
-            at.at = len(at.text)
-            return WordPiece("text", "".join(parts))
-        parts.append(at.text[end : stop.start()])
-        if at.text[stop.end() : stop.end() + 1] in SINGLE_QUOTES and stop.end() < len(at.text):
-            parts.append("'")
-            end = stop.end() + 1
-            continue
+    at.at += 1
+    while stop := SINGLE_QUOTE.search(at.text, at.at):
+        parts.append(at.text[at.at : stop.start()])
         at.at = stop.end()
-        return WordPiece("text", "".join(parts))
+        if not at.sees(SINGLE_QUOTES):
+            return WordPiece("text", "".join(parts))
+        parts.append("'")
+        at.at += 1
+    at.fault("a quote is not closed")
+    parts.append(at.text[at.at :])
+    at.at = len(at.text)
+    return WordPiece("text", "".join(parts))
 
 
 def read_double_quoted(at: TextCursor, close: str) -> list[WordPiece]:
@@ -251,10 +238,8 @@ REST_OF_COMMAND = re.compile(r"[^\n|]*")
 # After these words a statement follows; after the block keywords come brackets and blocks.
 LEADING_KEYWORD = re.compile(r"(?:return|throw|exit|break|continue)(?=[\s;}$('\"]|$)\s*", re.IGNORECASE)
 BLOCK_KEYWORDS = names(
-    """
-    if for foreach while do switch try trap function filter workflow class enum begin process end
-    dynamicparam clean parallel sequence configuration data until catch finally else elseif param
-    """
+    "if for foreach while do switch try trap function filter workflow class enum begin process end "
+    "dynamicparam clean parallel sequence configuration data until catch finally else elseif param"
 )
 CONTINUATION = re.compile(r"\s*(?:else|elseif|catch|finally|while|until)\b|\s*[{(]|\s*\[", re.IGNORECASE)
 
@@ -333,15 +318,13 @@ def read_pipeline(at: TextCursor) -> PowerShellPipeline:
         if at.text.startswith(("&&", "||"), at.at):
             at.at += 2
             return PowerShellPipeline(tuple(elements))
-        if at.look() == "|":
-            at.at += 1
-            at.eat(STATEMENT_GAP)
-            continue
-        if at.look() == "&":
-            at.at += 1
+        if not at.sees("|&"):
+            return PowerShellPipeline(tuple(elements))
+        at.at += 1
+        if at.text[at.at - 1] == "&":
             at.fault("it runs in the background")
             return PowerShellPipeline(tuple(elements), background=True)
-        return PowerShellPipeline(tuple(elements))
+        at.eat(STATEMENT_GAP)
 
 
 def read_element(at: TextCursor) -> PipelineElement:
@@ -355,11 +338,8 @@ def read_element(at: TextCursor) -> PipelineElement:
     if sign == "." and (after.isspace() or (after in f"{SINGLE_QUOTES}{DOUBLE_QUOTES}$({{" and after)):
         at.at += 1
         return read_command(at, start, ".")
-    if (
-        at.sees(f"{SINGLE_QUOTES}{DOUBLE_QUOTES}$([@{{+")
-        or NUMBER.match(at.text, at.at)
-        or UNARY_OPERATOR.match(at.text, at.at)
-    ):
+    starts = at.sees(f"{SINGLE_QUOTES}{DOUBLE_QUOTES}$([@{{+") or NUMBER.match(at.text, at.at)
+    if starts or UNARY_OPERATOR.match(at.text, at.at):
         return read_expression(at, start)
     return read_command(at, start, "")
 
@@ -368,14 +348,14 @@ def read_command(at: TextCursor, start: int, invoked: str) -> PowerShellCommand:
     words: list[PowerShellWord] = []
     redirects: list[PowerShellRedirect] = []
     joined = False
-    message: set[str] = set()
+    present: set[str] = set()
     while True:
         if not joined and (plain := _plain(at, words)):
-            if len(words) > MAX_WORDS and plain in message and not SHELL_STARTERS.search(words[0].text):
+            if len(words) > MAX_WORDS and plain in present and not SHELL_STARTERS.search(words[0].text):
                 # A repeated word adds nothing to the command, which is asked about.
                 at.fault("it repeats more words than are read")
                 continue
-            message.add(plain)
+            present.add(plain)
             words.append(PowerShellWord((WordPiece("text", plain),), plain))
             continue
         if _is_over(at, words):
@@ -410,17 +390,18 @@ def _is_over(at: TextCursor, words: list[PowerShellWord]) -> bool:
     """Whether the command ends here. A keyword's statement ends with its block; what follows on the same line
     is the next statement."""
     at.eat(BLANK)
-    if (
-        not at.look()
-        or at.sees(";\n|)}&")
-        or (at.depth >= MAX_DEPTH and NESTED_OPENING.match(at.text, at.at))
-    ):
+    if _is_at_end(at):
         return True
     if not words or words[0].text.lower() not in BLOCK_KEYWORDS or len(words) == 1:
         return False
     kinds = {piece.kind for piece in words[-1].pieces}
     ended = "block" in kinds or (words[0].text.lower() == "param" and "group" in kinds)
     return ended and not CONTINUATION.match(at.text, at.at)
+
+
+def _is_at_end(at: TextCursor) -> bool:
+    nested = at.depth >= MAX_DEPTH and NESTED_OPENING.match(at.text, at.at) is not None
+    return not at.look() or at.sees(";\n|)}&") or nested
 
 
 def read_redirect(at: TextCursor, operator: str) -> PowerShellRedirect:
@@ -444,9 +425,9 @@ def read_expression(at: TextCursor, start: int) -> PowerShellExpression:
     target, assigned = "", None
     while True:
         at.eat(BLANK)
-        sign = at.look()
-        if not sign or sign in ";\n|)}&" or (at.depth >= MAX_DEPTH and NESTED_OPENING.match(at.text, at.at)):
+        if _is_at_end(at):
             break
+        sign = at.look()
         if sign == "#":
             at.eat(COMMENT)
         elif match := at.eat(REDIRECT):

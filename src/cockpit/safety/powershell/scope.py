@@ -18,6 +18,7 @@ from cockpit.safety.powershell.syntax_tree import (
 from cockpit.safety.rules.rule import RuleSet
 from cockpit.safety.values import ExecutionContext, JudgedLine
 from cockpit.workspace.resolver import Access
+from cockpit.workspace.word_set import word_set
 
 MAX_VALUES = 8
 Values = tuple[str, ...]
@@ -26,6 +27,7 @@ PATH_MEMBERS = frozenset(
     {"fullname", "path", "pspath", "providerpath", "allusersallhosts", "alluserscurrenthost",
      "currentuserallhosts", "currentusercurrenthost", "trim", "tostring"}
 )  # fmt: skip
+PLAIN_CASTS = word_set("string char char[] string[] int array")
 
 
 PathSort = Literal[
@@ -60,7 +62,7 @@ class LineFacts:
     reads_secret: bool = False
     overdeep: bool = False
     overlong: bool = False
-    told: set[tuple[object, ...]] = field(default_factory=set)
+    judged: set[tuple[object, ...]] = field(default_factory=set)
     hardened: tuple[tuple[int, tuple[str, ...]], ...] = ()
     marks: set[str] = field(default_factory=set)
     environment: tuple[tuple[str, str], ...] = ()
@@ -155,32 +157,28 @@ def fold_word(word: PowerShellWord, scope: PowerShellScope) -> Values | None:
 
 def fold_script(script: PowerShellScript | None, scope: PowerShellScope) -> Values | None:
     """The value of a group that is one literal, a sum of literals, a format or a Join-Path."""
-    if script is None or len(script.pipelines) != 1 or len(script.pipelines[0].elements) != 1:
+    if script is None or len(script.pipelines) != 1 or len(script.elements) != 1:
         return None
-    element = script.pipelines[0].elements[0]
+    element = script.elements[0]
     if isinstance(element, PowerShellExpression):
         return fold_expression(element, scope)
     return _fold_path_command(element, scope)
 
 
 def _fold_path_command(command: PowerShellCommand, scope: PowerShellScope) -> Values | None:
-    folded = [fold_pieces(word.pieces, scope) for word in command.words]
+    folded = [fold_word(word, scope) for word in command.words]
     if not folded or any(value is None for value in folded):
         return None
     values = [value[0] for value in folded if value]
     name = values[0].lower() if values else ""
     rest = [value for value in values[1:] if not value.startswith("-")]
     if name == "join-path" and len(rest) > 1:
-        return (
-            "/".join(word.rstrip("/\\") if at == 0 else word.strip("/\\") for at, word in enumerate(rest)),
-        )
+        return ("/".join([rest[0].rstrip("/\\"), *(word.strip("/\\") for word in rest[1:])]),)
     if name in ("resolve-path", "convert-path", "get-item", "gi", "rvpa") and len(rest) == 1:
         return (rest[0],)
-    return (
-        (scope.cwd or scope.context.root,)
-        if name in ("get-location", "pwd", "gl") and scope.cwd is not None
-        else None
-    )
+    if name in ("get-location", "pwd", "gl") and scope.cwd is not None:
+        return (scope.cwd or scope.context.root,)
+    return None
 
 
 def fold_expression(expression: PowerShellExpression, scope: PowerShellScope) -> Values | None:
@@ -226,13 +224,11 @@ def _fold_operator(
 
 def _fold_list(pieces: tuple[WordPiece, ...], scope: PowerShellScope) -> list[str] | None:
     """The items of a list of literals, with or without a group around it."""
-    if len(pieces) == 1 and pieces[0].kind == "group" and pieces[0].script is not None:
-        pipelines = pieces[0].script.pipelines
-        if len(pipelines) == 1 and len(pipelines[0].elements) == 1:
-            inner = pipelines[0].elements[0]
-            if isinstance(inner, PowerShellExpression) and inner.assigned is None:
-                changed = _apply_casts(inner.pieces)
-                return None if changed is None else _fold_list(changed, scope)
+    if len(pieces) == 1 and pieces[0].kind == "group" and (script := pieces[0].script) is not None:
+        inner = script.elements[0] if len(script.pipelines) == len(script.elements) == 1 else None
+        if isinstance(inner, PowerShellExpression) and inner.assigned is None:
+            changed = _apply_casts(inner.pieces)
+            return None if changed is None else _fold_list(changed, scope)
         return None
     items: list[str] = []
     current: list[WordPiece] = []
@@ -253,14 +249,13 @@ def _apply_casts(pieces: tuple[WordPiece, ...]) -> tuple[WordPiece, ...] | None:
     changed: list[WordPiece] = []
     cast = ""
     for piece in pieces:
+        if piece.kind == "type" and piece.text not in PLAIN_CASTS:
+            return None
         if piece.kind == "type":
-            if piece.text not in ("string", "char", "char[]", "string[]", "int", "array"):
-                return None
             cast = piece.text
-        elif cast == "char" and piece.kind == "text" and piece.text[:7].isdecimal():
-            changed.append(WordPiece("text", chr(int(piece.text[:7]) % 0x10FFFF)))
-            cast = ""
-        else:
-            changed.append(piece)
-            cast = ""
+            continue
+        if cast == "char" and piece.kind == "text" and piece.text[:7].isdecimal():
+            piece = WordPiece("text", chr(int(piece.text[:7]) % 0x10FFFF))
+        changed.append(piece)
+        cast = ""
     return tuple(changed)

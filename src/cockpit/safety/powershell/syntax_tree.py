@@ -76,6 +76,11 @@ class PowerShellPipeline:
 class PowerShellScript:
     pipelines: tuple[PowerShellPipeline, ...]
 
+    @property
+    def elements(self) -> list[PipelineElement]:
+        """The elements of all pipelines, in order."""
+        return [element for pipeline in self.pipelines for element in pipeline.elements]
+
 
 @dataclass(frozen=True, slots=True)
 class ScriptReading:
@@ -87,11 +92,6 @@ class ScriptReading:
 
 def list_pieces(element: PipelineElement) -> tuple[WordPiece, ...]:
     """All pieces of an element's words and redirections, in order."""
-    if isinstance(element, PowerShellExpression):
-        words = [redirect.target for redirect in element.redirects if redirect.target is not None]
-        return (*element.pieces, *(piece for word in words for piece in word.pieces))
-    words = [
-        *element.words,
-        *(redirect.target for redirect in element.redirects if redirect.target is not None),
-    ]
-    return tuple(piece for word in words for piece in word.pieces)
+    own, words = (element.pieces, ()) if isinstance(element, PowerShellExpression) else ((), element.words)
+    targets = (redirect.target for redirect in element.redirects if redirect.target is not None)
+    return (*own, *(piece for word in (*words, *targets) for piece in word.pieces))

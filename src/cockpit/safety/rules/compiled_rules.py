@@ -6,7 +6,7 @@ instead. `python -m cockpit.safety.rules.compiled_rules` compiles them again.
 
 import hashlib
 import json
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 
 from cockpit.safety.rules.rule import CommandRule
@@ -14,7 +14,6 @@ from cockpit.safety.rules.rule import CommandRule
 FOLDER = Path(__file__).parent
 FILE = FOLDER / "builtin.json"
 SETS = ("capabilities", "subcommands", "first_unless")
-TUPLES = ("programs", "options_any", "positional", "match", "not_match")
 
 
 def list_sources() -> list[Path]:
@@ -39,14 +38,10 @@ def load_compiled(files: list[Path]) -> tuple[CommandRule, ...] | None:
 
 
 def _rule(table: dict[str, object]) -> CommandRule:
-    for name in SETS:
-        if isinstance(value := table.get(name), list):
-            table[name] = frozenset(value)
-    for name in TUPLES:
-        if isinstance(value := table.get(name), list):
-            table[name] = tuple(value)
     created = CommandRule("", "ask", ())
     for name, value in table.items():
+        if isinstance(value, list):
+            value = frozenset(value) if name in SETS else tuple(value)
         # The names come from `write_compiled`, so a frozen value can be filled by name.
         object.__setattr__(created, name, value)
     return created
@@ -54,13 +49,13 @@ def _rule(table: dict[str, object]) -> CommandRule:
 
 def write_compiled() -> None:
     """Compile the YAML files."""
-    from cockpit.safety.rules.yaml_reader import parse_rules as read_yaml
+    from cockpit.safety.rules.yaml_reader import parse_rules
 
     files = list_sources()
     rules = []
-    empty = {field.name: asdict(CommandRule("", "ask", ()))[field.name] for field in fields(CommandRule)}
+    empty = asdict(CommandRule("", "ask", ()))
     for path in files:
-        for rule in read_yaml(path.read_text(encoding="utf-8"), path.name):
+        for rule in parse_rules(path.read_text(encoding="utf-8"), path.name):
             table = asdict(rule) | {"file": path.name}
             rules.append(
                 {

@@ -64,9 +64,8 @@ def index_rules(
     sources: tuple[str, ...], rules: tuple[CommandRule, ...], left_out: tuple[str, ...]
 ) -> RuleSet:
     """A rule set with its index by program."""
-    index: dict[str, list[CommandRule]] = {}
+    index: dict[str, tuple[CommandRule, ...]] = {}
     for rule in rules:
         for program in rule.programs:
-            index.setdefault(program, []).append(rule)
-    by_program = {name: tuple(indexed) for name, indexed in index.items()}
-    return RuleSet(sources, rules, left_out, by_program)
+            index[program] = (*index.get(program, ()), rule)
+    return RuleSet(sources, rules, left_out, index)

@@ -29,9 +29,8 @@ class _YamlNode:
         return int(mark.line) + 1 if mark else 0
 
     def fault(self, message: str) -> SettingsInvalid:
-        return SettingsInvalid(
-            f"{self.file}:{self.line}: {message}", "see docs/safety/policy.md for the form of a rule"
-        )
+        hint = "see docs/safety/policy.md for the form of a rule"
+        return SettingsInvalid(f"{self.file}:{self.line}: {message}", hint)
 
     def table(self, allowed: frozenset[str]) -> "dict[str, _YamlNode]":
         from yaml.nodes import MappingNode
@@ -42,9 +41,8 @@ class _YamlNode:
         for key, value in self.node.value:
             name = str(key.value)
             if name not in allowed:
-                raise _YamlNode(key, self.file).fault(
-                    f"unknown key `{name}`; known keys are {', '.join(sorted(allowed))}"
-                )
+                known = ", ".join(sorted(allowed))
+                raise _YamlNode(key, self.file).fault(f"unknown key `{name}`; known keys are {known}")
             if name in table:
                 raise _YamlNode(key, self.file).fault(f"duplicate key `{name}`")
             table[name] = _YamlNode(value, self.file)
@@ -68,11 +66,8 @@ class _YamlNode:
         """A list of texts; a single text is split at blanks."""
         from yaml.nodes import ScalarNode
 
-        return (
-            self.text().split()
-            if isinstance(self.node, ScalarNode)
-            else [item.text() for item in self.items()]
-        )
+        is_text = isinstance(self.node, ScalarNode)
+        return self.text().split() if is_text else [item.text() for item in self.items()]
 
 
 def parse_rules(text: str, file: str) -> list[CommandRule]:
@@ -85,9 +80,8 @@ def parse_rules(text: str, file: str) -> list[CommandRule]:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 1 if mark else 1
-        raise SettingsInvalid(
-            f"{file}:{line}: not valid YAML: {getattr(error, 'problem', error)}", "correct the YAML"
-        ) from error
+        reason = f"{file}:{line}: not valid YAML: {getattr(error, 'problem', error)}"
+        raise SettingsInvalid(reason, "correct the YAML") from error
     if root is None:
         return []
     top = _YamlNode(root, file).table(frozenset({"rules"}))
@@ -95,10 +89,8 @@ def parse_rules(text: str, file: str) -> list[CommandRule]:
     location: dict[str, int] = {}
     for rule in rules:
         if rule.id in location:
-            raise SettingsInvalid(
-                f"{file}:{rule.line}: duplicate rule id `{rule.id}`; line {location[rule.id]} has it too",
-                "rename one of the two rules",
-            )
+            reason = f"duplicate rule id `{rule.id}`; line {location[rule.id]} has it too"
+            raise SettingsInvalid(f"{file}:{rule.line}: {reason}", "rename one of the two rules")
         location[rule.id] = rule.line
     return rules
 
@@ -119,31 +111,32 @@ def _rule(at: _YamlNode) -> CommandRule:
     if level == "allow" and "*" in argv["program"].texts():
         raise argv["program"].fault("an allow rule must name its programs")
     examples = table["examples"].table(frozenset({"match", "not_match"})) if "examples" in table else {}
+
+    def words(name: str) -> list[str]:
+        return argv[name].texts() if name in argv else []
+
+    def lines(name: str) -> tuple[str, ...]:
+        return tuple(example.text() for example in examples[name].items()) if name in examples else ()
+
     return CommandRule(
         id=name,
-        level=_level(level),
-        programs=tuple(argv["program"].texts()),
+        level=next(known for known in LEVEL_RANK if known == level),
+        programs=tuple(words("program")),
         risk=_risk(table),
         capabilities=_capabilities(table),
-        subcommands=frozenset(argv["subcommand"].texts()) if "subcommand" in argv else frozenset(),
+        subcommands=frozenset(words("subcommand")),
         options=_options(argv["options_allow"]) if "options_allow" in argv else {},
-        options_any=tuple(argv["options_any"].texts()) if "options_any" in argv else (),
+        options_any=tuple(words("options_any")),
         positional=_types(argv["positional"]) if "positional" in argv else (),
-        first_unless=frozenset(argv["first_unless"].texts()) if "first_unless" in argv else frozenset(),
+        first_unless=frozenset(words("first_unless")),
         whole="whole" in argv and argv["whole"].text() == "true",
         needs=_needs(table),
         reason=table["reason"].text(),
         alternative=table["alternative"].text() if "alternative" in table else "",
-        match=tuple(example.text() for example in examples["match"].items()) if "match" in examples else (),
-        not_match=tuple(example.text() for example in examples["not_match"].items())
-        if "not_match" in examples
-        else (),
+        match=lines("match"),
+        not_match=lines("not_match"),
         line=at.line,
     )
-
-
-def _level(text: str) -> "Level":
-    return next(level for level in LEVEL_RANK if level == text)
 
 
 def _risk(table: "dict[str, _YamlNode]") -> int:
@@ -156,32 +149,28 @@ def _risk(table: "dict[str, _YamlNode]") -> int:
 
 
 def _needs(table: "dict[str, _YamlNode]") -> str:
-    if "needs" not in table:
-        return ""
-    if (text := table["needs"].text()) not in ("sandbox", "git"):
+    text = table["needs"].text() if "needs" in table else ""
+    if "needs" in table and text not in ("sandbox", "git"):
         raise table["needs"].fault(f"unknown `needs` {text!r}; choose sandbox or git")
     return text
 
 
 def _capabilities(table: "dict[str, _YamlNode]") -> frozenset[Capability]:
-    expected = table["capabilities"].texts() if "capabilities" in table else []
-    for argument in expected:
-        if argument not in CAPABILITIES:
-            raise table["capabilities"].fault(
-                f"unknown capability {argument!r}; known are {', '.join(sorted(CAPABILITIES))}"
-            )
-    return frozenset(capability for capability in get_args(Capability) if capability in expected)
+    names = table["capabilities"].texts() if "capabilities" in table else []
+    for name in names:
+        if name not in CAPABILITIES:
+            known = ", ".join(sorted(CAPABILITIES))
+            raise table["capabilities"].fault(f"unknown capability {name!r}; known are {known}")
+    return frozenset(capability for capability in get_args(Capability) if capability in names)
 
 
 def _types(at: _YamlNode) -> tuple[str, ...]:
-    result = tuple(at.texts())
-    for finding in result:
-        if finding not in OPERAND_TYPES and not finding.startswith(("=", "!", "/")):
-            raise at.fault(
-                f"unknown operand type {finding!r}; known are {', '.join(sorted(OPERAND_TYPES))}, =WORD|"
-                f"WORD, !WORD, /REGEX"
-            )
-    return result
+    types = tuple(at.texts())
+    for kind in types:
+        if kind not in OPERAND_TYPES and not kind.startswith(("=", "!", "/")):
+            known = f"{', '.join(sorted(OPERAND_TYPES))}, =WORD|WORD, !WORD, /REGEX"
+            raise at.fault(f"unknown operand type {kind!r}; known are {known}")
+    return types
 
 
 def _options(at: _YamlNode) -> dict[str, str]:
@@ -195,16 +184,10 @@ def _options(at: _YamlNode) -> dict[str, str]:
             if kind.lstrip("?") not in OPERAND_TYPES and not kind.startswith(("=", "/")):
                 raise at.fault(f"unknown type {kind!r} in {text!r}")
             table[matched[1]] = kind
-        elif re.fullmatch(r"--[\w.-]+|-#|-[\w@-]|[+]\w+", text) or (
-            text.startswith("-") and text.endswith("!")
-        ):
+        elif re.fullmatch(r"--[\w.-]+|-#|-[\w@-]|[+]\w+|-.*!", text, re.S):
             table[text.rstrip("!")] = ""
         elif re.fullmatch(r"-[\w@]+", text):
             table.update({f"-{letter}": "" for letter in text[1:]})
         else:
             raise at.fault(f"invalid option {text!r}")
     return table
-
-
-if TYPE_CHECKING:
-    from cockpit.plugin.safety import Level
