@@ -245,12 +245,9 @@ def word_at(line: str, column: int) -> str:
 async def convert_edit(server: LspServer, answer: object, name: str = "") -> tuple[Edit, ...]:
     """Convert a WorkspaceEdit to our edits. Open documents count as the server saw them. With `name`, each
     edit must replace text that contains it."""
-    open_now = {path: server.documents.get(path) for path in server.documents.paths()}
-    documents = {path: document for path, document in open_now.items() if document is not None}
-    versions = {document.uri: document.version for document in documents.values()}
-    texts = {path: document.text for path, document in documents.items()}
+    open_texts = {document.path: (document.version, document.text) for document in server.documents.all()}
     return await asyncio.to_thread(
-        convert_workspace_edit, answer, server.root, server.texts, server.encoding, (versions, texts), name
+        convert_workspace_edit, answer, server.root, server.texts, server.encoding, open_texts, name
     )
 
 
@@ -313,7 +310,7 @@ async def _await_published(server: LspServer, document: OpenDocument) -> tuple[o
         published = server.incoming.published(document.path)
         if published is not None and published.version == document.version:
             return (published.raw,)
-        if published is not None and published.version is None and published.at >= document.sent:
+        if published is not None and published.version is None and published.at >= document.sent_at:
             remaining = published.at + PARTIAL_SECONDS - asyncio.get_running_loop().time()
             if remaining <= 0:
                 return (published.raw,)
@@ -412,7 +409,7 @@ async def _refresh_problems(server: LspServer, paths: Sequence[str]) -> None:
     with problems."""
     if server.offer("diagnosticProvider") is None:
         return
-    open_paths = server.documents.paths()
+    open_paths = [document.path for document in server.documents.all()]
     troubled = set(server.problems.troubled())
     outdated = [path for path in reversed(open_paths) if path in paths or path in troubled]
     async with asyncio.timeout(REFRESH_SECONDS):

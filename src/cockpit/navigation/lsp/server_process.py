@@ -12,7 +12,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from cockpit.navigation.lsp.connection import LspConnection
-from cockpit.navigation.lsp.documents import DiskFreshness, DocumentTextCache, OpenDocuments, SyncOptions
+from cockpit.navigation.lsp.documents import (
+    DiskFreshness,
+    DocumentTextCache,
+    OpenDocuments,
+    parse_sync_options,
+)
 from cockpit.navigation.lsp.limits import LspLimits
 from cockpit.navigation.lsp.protocol import (
     RETRY_CODES,
@@ -123,19 +128,6 @@ def negotiated_encoding(answer: object) -> Encoding:
     return parse_encoding(get_nested(answer, "capabilities", "positionEncoding"))
 
 
-def sync_kind(capabilities: object) -> int:
-    """How the server takes changes: 0 not at all, 1 whole texts, 2 ranges."""
-    sync = get_nested(capabilities, "textDocumentSync")
-    kind = get_nested(sync, "change") if isinstance(sync, dict) else sync
-    return kind if isinstance(kind, int) and not isinstance(kind, bool) and 0 <= kind <= 2 else 1
-
-
-def wants_save(capabilities: object) -> tuple[bool, bool]:
-    """Whether the server wants `didSave`, and whether with the text."""
-    save = get_nested(capabilities, "textDocumentSync", "save")
-    return bool(save) or isinstance(save, dict), get_nested(save, "includeText") is True
-
-
 class LspServer:
     """A running server. `activity` is signalled when it sent something; `on_change` is called then, too."""
 
@@ -209,8 +201,7 @@ class LspServer:
         self.readiness = ProjectReadiness(self.limits, time.monotonic())
 
     def _documents(self) -> OpenDocuments:
-        saves, with_text = wants_save(self.capabilities)
-        sync = SyncOptions(sync_kind(self.capabilities), saves, with_text, self.encoding)
+        sync = parse_sync_options(self.capabilities, self.encoding)
         return OpenDocuments(self.notify, self.texts, sync, self._id_of, self._max_open_documents)
 
     def _max_open_documents(self) -> int:
