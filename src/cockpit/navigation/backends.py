@@ -1,164 +1,18 @@
-"""The two backends of the navigator, language servers and index: their interfaces and their life cycle.
-
-A backend may fail to answer; it does not raise for that. Also finds the language of a file by its name.
-"""
+"""The two backends of the navigator, language servers and index: when they start, and when they close."""
 
 import asyncio
-import posixpath
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING
 
-from cockpit.plugin.changes import Edit
 from cockpit.plugin.languages import Language
-from cockpit.plugin.navigation import CodeAction, Position
-from cockpit.protocol.code import ProblemRow, Relation, ServerRow, SymbolRow
 
-ServerRelation = Literal[
-    "definition", "implementations", "references", "callers", "callees", "supertypes", "subtypes"
-]
+if TYPE_CHECKING:
+    from cockpit.navigation.index.client import TreeIndex
+    from cockpit.navigation.lsp.language_servers import LanguageServers
+
 POLL_SECONDS = 0.5
 WARM_SECONDS = 30.0
-
-
-@dataclass(frozen=True, slots=True)
-class ServerAnswer:
-    """A server's answer. `settled` is False while it may be incomplete because the server is still
-    indexing."""
-
-    rows: tuple[SymbolRow, ...]
-    settled: bool = True
-    server: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class NoAnswer:
-    """Why no server answers. `soon`: asking again is worthwhile. `refused`: a server is there but will not do
-    this."""
-
-    reason: str
-    soon: bool = False
-    refused: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class FileDiagnostics:
-    """Problems of one file. `servers` answered, `late` did not answer in time."""
-
-    rows: tuple[ProblemRow, ...]
-    servers: tuple[str, ...] = ()
-    late: tuple[str, ...] = ()
-
-
-class ServerBackend(Protocol):
-    """The language servers of one root. `seconds` bounds every wait; later answers are dropped."""
-
-    async def outline(self, path: str, seconds: float) -> ServerAnswer | NoAnswer: ...
-    async def symbols(self, query: str, seconds: float) -> ServerAnswer | NoAnswer:
-        """Ask every server that is ready and supports it; none is started for it."""
-        ...
-
-    async def related(
-        self, relation: ServerRelation, at: Position, seconds: float
-    ) -> ServerAnswer | NoAnswer: ...
-    async def hover(self, at: Position, seconds: float) -> str | NoAnswer: ...
-    async def diagnosed(self, path: str, seconds: float) -> FileDiagnostics | NoAnswer: ...
-    def published(self) -> Mapping[str, tuple[ProblemRow, ...]]:
-        """The problems known now, by path; sends no request."""
-        ...
-
-    async def staged(
-        self,
-        texts: Mapping[str, bytes | None],
-        seconds: float,
-        base: Mapping[str, bytes | None] | None = None,
-    ) -> tuple[Mapping[str, FileDiagnostics], Mapping[str, FileDiagnostics]] | NoAnswer:
-        """Problems of the files of `texts` before (as on disk, or as in `base`) and after. The texts are
-        shown to the servers under an exclusive lease and withdrawn again. None means that the file does not
-        exist."""
-        ...
-
-    async def rename(self, at: Position, to: str, seconds: float) -> tuple[Edit, ...] | NoAnswer: ...
-    async def actions(
-        self, path: str, first: int, last: int, seconds: float
-    ) -> tuple[CodeAction, ...] | NoAnswer: ...
-    async def action(self, id: str, seconds: float) -> tuple[Edit, ...] | NoAnswer: ...
-    async def formatted(self, path: str, seconds: float) -> tuple[Edit, ...] | NoAnswer: ...
-    def seen(self, path: str) -> None: ...
-    def changed(self, paths: Sequence[str]) -> None:
-        """Tell the servers that these files were created, written or deleted."""
-        ...
-
-    def rows(self) -> tuple[ServerRow, ...]: ...
-    def watch(self, heard: Callable[[], None]) -> Callable[[], None]:
-        """Call `heard` on the loop whenever `rows()` or `published()` change. Returns a function that ends
-        it."""
-        ...
-
-    async def command(self, verb: Literal["restart", "stop", "allow"], name: str) -> str: ...
-    def log(self, name: str) -> Mapping[str, str]: ...
-    async def close(self) -> None:
-        """Stop every server within 3 s (shutdown, exit, then kill)."""
-        ...
-
-
-class IndexBackend(Protocol):
-    """Definitions, uses and imports of every source file of one root, by tree-sitter."""
-
-    def start(self) -> None:
-        """Start to build or update in the background. Returns at once."""
-        ...
-
-    @property
-    def progress(self) -> tuple[int, int]:
-        """Files done and files known; equal when the index is complete."""
-        ...
-
-    async def whole(self, seconds: float) -> bool:
-        """Wait until the index is complete; False on timeout."""
-        ...
-
-    async def outline(self, path: str) -> tuple[SymbolRow, ...]:
-        """Definitions of a file as it is on disk now; empty if it cannot be parsed."""
-        ...
-
-    async def symbols(self, query: str, limit: int = 200) -> tuple[SymbolRow, ...]: ...
-    async def named(self, path: str) -> tuple[SymbolRow, ...]:
-        """Definitions that match a symbol path: `Class.method`, `pkg/mod.py:Class.method`."""
-        ...
-
-    async def related(self, relation: Relation, at: Position) -> tuple[SymbolRow, ...]: ...
-    @property
-    def is_cut(self) -> bool:
-        """Whether the last answer of `related` is incomplete because too many files had to be read."""
-        ...
-
-    async def extent(self, at: Position) -> tuple[int, int] | None: ...
-    async def hover(self, at: Position) -> str:
-        """The first lines and the documentation of the definition; empty if there is none."""
-        ...
-
-    def changed(self, paths: Sequence[str]) -> None: ...
-    def languages(self) -> Mapping[str, int]:
-        """Number of files by language."""
-        ...
-
-    async def close(self) -> None: ...
-
-
-def find_language(path: str, languages: Iterable[Language]) -> Language | None:
-    """The first language with a glob that matches the file's name."""
-    return next(find_languages(path, languages), None)
-
-
-def find_languages(path: str, languages: Iterable[Language]) -> Iterator[Language]:
-    """Every language with a glob that matches: a project may name servers for a language that has a
-    grammar."""
-    name = posixpath.basename(path.replace("\\", "/"))
-    for language in languages:
-        if any(fnmatchcase(name, glob) for glob in language.globs):
-            yield language
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,8 +20,8 @@ class Backends:
     """The running backends; None for one that is not there. `late` is when (on the loop's clock) a ready
     server of a language last failed to answer in time."""
 
-    servers: ServerBackend | None = None
-    index: IndexBackend | None = None
+    servers: "LanguageServers | None" = None
+    index: "TreeIndex | None" = None
     languages: tuple[Language, ...] = ()
     close: Callable[[], Awaitable[None]] | None = None
     late: dict[str, float] = field(default_factory=dict)

@@ -14,14 +14,8 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 from cockpit import paths
 from cockpit.navigation import place_resolver, problems, query_router, server_gaps, symbol_names
-from cockpit.navigation.backends import (
-    BackendLifecycle,
-    Backends,
-    IndexBackend,
-    NoAnswer,
-    ServerBackend,
-    StartBackends,
-)
+from cockpit.navigation.answers import NoAnswer
+from cockpit.navigation.backends import BackendLifecycle, Backends, StartBackends
 from cockpit.plugin.changes import ChangeSet, Edit
 from cockpit.plugin.languages import Language
 from cockpit.plugin.navigation import CodeAction, NotPossible, PlaceUnknown, Position, ProblemCheck
@@ -37,6 +31,8 @@ from cockpit.protocol.code import (
 )
 
 if TYPE_CHECKING:
+    from cockpit.navigation.index.client import TreeIndex
+    from cockpit.navigation.lsp.language_servers import LanguageServers
     from cockpit.navigation.lsp.lsp_json import LspJsonContents
 
 
@@ -51,8 +47,6 @@ HOVER_SECONDS = 1.5
 PRELOADED_MODULES = (
     "cockpit.navigation.index.client",
     "cockpit.navigation.lsp.language_servers",
-    "cockpit.navigation.lsp.server_process",
-    "cockpit.navigation.lsp.requests",
     "cockpit.navigation.file_watcher",
     "watchfiles",
 )
@@ -65,8 +59,8 @@ class LiveNavigator:
     def __init__(
         self,
         workspace: Workspace,
-        servers: ServerBackend | None = None,
-        index: IndexBackend | None = None,
+        servers: "LanguageServers | None" = None,
+        index: "TreeIndex | None" = None,
         languages: tuple[Language, ...] = (),
         begin: StartBackends | None = None,
     ) -> None:
@@ -197,7 +191,7 @@ class LiveNavigator:
         return servers.log(name) if servers is not None else {}
 
 
-async def _require_servers(life: BackendLifecycle, what: str) -> ServerBackend:
+async def _require_servers(life: BackendLifecycle, what: str) -> "LanguageServers":
     servers = (await life.sources()).servers
     if servers is None:
         raise NotPossible(f"no language server is available to {what}", "cockpit doctor says what to install")

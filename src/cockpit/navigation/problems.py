@@ -9,7 +9,8 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from cockpit.navigation.backends import Backends, FileDiagnostics, NoAnswer, find_language
+from cockpit.navigation.answers import FileDiagnostics, NoAnswer, find_language
+from cockpit.navigation.backends import Backends
 from cockpit.navigation.problem_diff import find_new_problems
 from cockpit.navigation.query_router import (
     ask_with_deadline,

@@ -10,7 +10,8 @@ from dataclasses import replace
 from typing import TypeVar
 
 from cockpit.navigation import text_search
-from cockpit.navigation.backends import Backends, NoAnswer, ServerAnswer, find_language, find_languages
+from cockpit.navigation.answers import NoAnswer, ServerAnswer, find_language, find_languages
+from cockpit.navigation.backends import Backends
 from cockpit.plugin.navigation import Position
 from cockpit.plugin.workspace import PathRefused, Workspace
 from cockpit.protocol.code import Relation, SourceChoice, SymbolRow, SymbolRows

@@ -9,7 +9,8 @@ import asyncio
 import re
 from dataclasses import replace
 
-from cockpit.navigation.backends import Backends, ServerAnswer, find_language
+from cockpit.navigation.answers import ServerAnswer, find_language
+from cockpit.navigation.backends import Backends
 from cockpit.navigation.query_router import merge_rows, sort_by_location
 from cockpit.plugin.changes import Edit, WriteFile
 from cockpit.plugin.navigation import Position

@@ -12,7 +12,7 @@ from tests.support.session_view import context_on
 
 from cockpit.builtin.context import symbol_mentions
 from cockpit.builtin.languages.python import PYTHON
-from cockpit.navigation.backends import IndexBackend
+from cockpit.navigation.index.client import TreeIndex
 from cockpit.navigation.navigator import LiveNavigator
 from cockpit.protocol.code import SymbolRow
 from cockpit.protocol.content import Block, Code, Text
@@ -181,7 +181,7 @@ class Growing:
 
 async def test_a_name_that_is_unknown_because_files_are_unread_says_so(root: Path) -> None:
     navigator = LiveNavigator(
-        LocalWorkspace(str(root)), index=cast("IndexBackend", Growing()), languages=(PYTHON,)
+        LocalWorkspace(str(root)), index=cast("TreeIndex", Growing()), languages=(PYTHON,)
     )
     context = replace(context_on(root), navigator=navigator)
     block = await symbol_mentions.expand_symbol("Cart.total", context)

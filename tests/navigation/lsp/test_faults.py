@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.navigation.lsp.small import QUICK, Make, is_alive, small, state_of, until
 
-from cockpit.navigation.backends import FileDiagnostics, NoAnswer, ServerAnswer
+from cockpit.navigation.answers import FileDiagnostics, NoAnswer, ServerAnswer
 from cockpit.navigation.lsp.limits import LspLimits
 from cockpit.plugin.navigation import Position
 

@@ -31,7 +31,7 @@ class CodeActionOffers:
         self._offers: OrderedDict[str, OfferedAction] = OrderedDict()
         self._count = itertools.count(1)
 
-    async def of(self, server: LspServer, path: str, first: int, last: int) -> tuple[CodeAction, ...]:
+    async def request(self, server: LspServer, path: str, first: int, last: int) -> tuple[CodeAction, ...]:
         """What `server` offers for lines `first` to `last` of the file at absolute `path`."""
         server.require("codeActionProvider", "offer actions")
         await requests.request_problems(server, path)

@@ -1,7 +1,7 @@
 """JSON-RPC with one server: messages over its pipes, and requests and notifications as coroutines.
 
 Messages are read in one thread and written in another, so that neither a server that does not read nor one
-that floods can block the event loop. Imports python-lsp-jsonrpc: only what starts a server imports this.
+that floods can block the event loop.
 """
 
 import asyncio

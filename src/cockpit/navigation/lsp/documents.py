@@ -107,9 +107,10 @@ def decode_text(content: bytes, stamp: FileStamp = NO_STAMP) -> DocumentText:
 
 
 class DocumentTextCache:
-    """The texts read last, at most 8 MB. Thread-safe."""
+    """The texts read last, bounded by their size. Thread-safe."""
 
-    def __init__(self) -> None:
+    def __init__(self, max_bytes: int = MAX_CACHED_BYTES) -> None:
+        self._max_bytes = max_bytes
         self._size = 0
         self._texts: OrderedDict[str, DocumentText] = OrderedDict()
         self._lock = threading.Lock()
@@ -137,7 +138,7 @@ class DocumentTextCache:
             self._remove(path)
             self._texts[path] = text
             self._size += stamp.size
-            while self._size > MAX_CACHED_BYTES and len(self._texts) > 1:
+            while self._size > self._max_bytes and len(self._texts) > 1:
                 self._remove(next(iter(self._texts)))
         return text
 
@@ -209,10 +210,11 @@ def parse_sync_options(capabilities: object, encoding: Encoding) -> SyncOptions:
     """The synchronisation that a server's capabilities ask for; whole texts if they do not say."""
     sync = get_nested(capabilities, "textDocumentSync")
     kind = get_nested(sync, "change") if isinstance(sync, dict) else sync
-    is_valid = isinstance(kind, int) and not isinstance(kind, bool) and 0 <= kind <= 2
+    if not isinstance(kind, int) or isinstance(kind, bool) or not 0 <= kind <= 2:
+        kind = 1
     save = get_nested(sync, "save")
     on_save = bool(save) or isinstance(save, dict)
-    return SyncOptions(kind if is_valid else 1, on_save, get_nested(save, "includeText") is True, encoding)
+    return SyncOptions(kind, on_save, get_nested(save, "includeText") is True, encoding)
 
 
 class OpenDocuments:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from cockpit.navigation.backends import ServerAnswer, ServerRelation
+from cockpit.navigation.answers import ServerAnswer, ServerRelation
 from cockpit.navigation.lsp import response_rows
 from cockpit.navigation.lsp.documents import DocumentText, OpenDocument
 from cockpit.navigation.lsp.protocol import (

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
 
-from cockpit.navigation.backends import find_languages
+from cockpit.navigation.answers import find_languages
 from cockpit.navigation.lsp import server_programs, status_files
 from cockpit.navigation.lsp.documents import DocumentTextCache
 from cockpit.navigation.lsp.limits import LspLimits

@@ -1,9 +1,5 @@
 """One process of one server, from start to end: capabilities, requests, documents, shutdown. Does not
-restart.
-
-Imports python-lsp-jsonrpc (through `connection`), so only `server_supervisor` imports it, when a server
-starts.
-"""
+restart."""
 
 import asyncio
 import os

@@ -6,20 +6,17 @@ import time
 import traceback
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from cockpit.navigation.lsp.documents import DocumentTextCache
 from cockpit.navigation.lsp.limits import LspLimits
 from cockpit.navigation.lsp.protocol import LspError, LspNotSupported, MalformedMessage
+from cockpit.navigation.lsp.server_process import LspServer
 from cockpit.navigation.lsp.synchronization import ChangeSignal
 from cockpit.plugin.languages import LanguageServer
 from cockpit.protocol.code import ServerRow
 from cockpit.workspace.processes.server_process import ServerLog
-
-if TYPE_CHECKING:
-    from cockpit.navigation.lsp.server_process import LspServer
 
 SupervisorState = Literal["waiting", "absent", "starting", "ready", "stopped", "failed"]
 RECHECK_SECONDS = 2.0
@@ -90,7 +87,7 @@ class LspSupervisor:
         if not self._is_closed and not self._is_held and (self.state == "stopped" or may_retry):
             self._start()
 
-    async def ready(self) -> "LspServer":
+    async def ready(self) -> LspServer:
         """The running server, started if necessary; the caller bounds the wait. Raises `LspNotSupported`."""
         self.want()
         while True:
@@ -177,10 +174,6 @@ class LspSupervisor:
 
     async def _live(self, argv: tuple[str, ...]) -> str:
         """Run one process from start to end; returns why it ended."""
-        # The first import takes 30 ms: not on the loop.
-        await asyncio.to_thread(import_module, "cockpit.navigation.lsp.server_process")
-        from cockpit.navigation.lsp.server_process import LspServer
-
         context = self._context
         folder = await asyncio.to_thread(_server_folder, context.root, self.spec.folder)
         server = LspServer(
