@@ -98,15 +98,11 @@ async def find_remaining_uses(
         for number in {row.line for row in rows}:
             line_uses = [row for row in rows if row.line == number]
             word = re.compile(rf"(?<![\w$]){re.escape(line_uses[0].name)}(?![\w$])")
-            renamed = len(word.findall(_line_at(before, number))) - len(
-                word.findall(_line_at(content[path], number))
+            old_count, new_count = (
+                len(word.findall("".join(lines[number - 1 : number]))) for lines in (before, content[path])
             )
-            remaining += line_uses[renamed:] if renamed < len(line_uses) else []
+            remaining += line_uses[max(old_count - new_count, 0) :]
     return tuple(remaining)
-
-
-def _line_at(lines: list[str], number: int) -> str:
-    return lines[number - 1] if number <= len(lines) else ""
 
 
 def _group_by_file(rows: Rows) -> dict[str, list[SymbolRow]]:

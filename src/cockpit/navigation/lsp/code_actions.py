@@ -25,14 +25,14 @@ class OfferedAction:
 
 
 class CodeActionOffers:
-    """The actions offered last, by id."""
+    """The actions offered last by the servers of a root, by id."""
 
     def __init__(self) -> None:
         self._offers: OrderedDict[str, OfferedAction] = OrderedDict()
         self._count = itertools.count(1)
 
     async def request(self, server: LspServer, path: str, first: int, last: int) -> tuple[CodeAction, ...]:
-        """What `server` offers for lines `first` to `last` of the file at absolute `path`."""
+        """The actions that `server` offers for lines `first` to `last` of the file at absolute `path`."""
         server.require("codeActionProvider", "offer actions")
         await requests.request_problems(server, path)
         async with server.lease.shared():
@@ -77,16 +77,13 @@ class CodeActionOffers:
             if document.text.digest != offer.digest:
                 raise LspNotSupported("the file changed since the actions were listed; list them again")
             raw = offer.raw
-            if raw.get("edit") is None and not isinstance(raw.get("command"), str) and _can_resolve(server):
+            can_resolve = get_nested(server.offer("codeActionProvider"), "resolveProvider") is True
+            if raw.get("edit") is None and not isinstance(raw.get("command"), str) and can_resolve:
                 answer = await server.ask("codeAction/resolve", raw)
                 raw = answer if isinstance(answer, dict) else raw
             if raw.get("edit") is not None:
                 return await requests.convert_edit(server, raw["edit"])
             return await _run_command(server, raw)
-
-
-def _can_resolve(server: LspServer) -> bool:
-    return get_nested(server.offer("codeActionProvider"), "resolveProvider") is True
 
 
 async def _run_command(server: LspServer, raw: Mapping[str, object]) -> tuple[Edit, ...]:

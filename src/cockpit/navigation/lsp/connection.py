@@ -132,14 +132,8 @@ def _message_size(message: dict[str, object]) -> int:
     params = message.get("params")
     if not isinstance(params, dict):
         return 200
-    document = params.get("textDocument")
-    size = len(str(document["text"])) if isinstance(document, dict) and "text" in document else 0
-    changes = params.get("contentChanges")
-    if isinstance(changes, list):
-        size += sum(
-            len(str(change["text"])) for change in changes if isinstance(change, dict) and "text" in change
-        )
-    return size + 200
+    parts = [params.get("textDocument"), *(params.get("contentChanges") or ())]
+    return 200 + sum(len(str(part.get("text", ""))) for part in parts if isinstance(part, dict))
 
 
 class RequestDispatcher(Protocol):
@@ -204,10 +198,8 @@ class JsonRpcClient(Endpoint):
             return
         details = error if isinstance(error, dict) else {}
         code, message = details.get("code"), details.get("message")
-        number = code if isinstance(code, int) else 0
-        future.set_exception(
-            LspRequestRefused(number, message if isinstance(message, str) else "an error without a message")
-        )
+        message = message if isinstance(message, str) else "an error without a message"
+        future.set_exception(LspRequestRefused(code if isinstance(code, int) else 0, message))
 
 
 class LspConnection:

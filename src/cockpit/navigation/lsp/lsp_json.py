@@ -4,7 +4,7 @@ For example `{"go": {"command": "gopls", "args": ["serve"], "extensionToLanguage
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,20 +14,10 @@ from cockpit.settings import file_io
 
 PROJECT_FILE = ".lsp.json"
 USER_FILE = "lsp.json"
-KEYS = {
-    "command",
-    "args",
-    "extensionToLanguage",
-    "transport",
-    "env",
-    "initializationOptions",
-    "settings",
-    "workspaceFolder",
-    "startupTimeout",
-    "shutdownTimeout",
-    "restartOnCrash",
-    "maxRestarts",
-}
+KEYS = frozenset(
+    "command args extensionToLanguage transport env initializationOptions settings workspaceFolder startupTimeout "
+    "shutdownTimeout restartOnCrash maxRestarts".split()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +48,8 @@ def read_lsp_json(file: Path, named_by: str = "", key: str = "") -> LspJsonConte
         return LspJsonContents((), (f"{file}: invalid JSON: {error}; its servers are ignored",))
     raw = raw.get(key) if key and isinstance(raw, dict) else raw
     if not isinstance(raw, dict):
-        return LspJsonContents(
-            (), (f"{file}: expected an object of servers by name; its servers are ignored",)
-        )
+        warning = f"{file}: expected an object of servers by name; its servers are ignored"
+        return LspJsonContents((), (warning,))
     return _parse_entries(file, raw, named_by)
 
 
@@ -74,36 +63,28 @@ def read_all_lsp_json(root: str, config: Path) -> LspJsonContents:
 def _parse_entries(file: Path, raw: Mapping[str, object], named_by: str) -> LspJsonContents:
     languages: list[Language] = []
     warnings: list[str] = []
-    suffix_owners: dict[str, str] = {}
+    known: set[str] = set()
     for name, entry in raw.items():
         try:
+            if not isinstance(entry, dict):
+                raise _InvalidLspEntry(f"{name} must be an object")
             server, suffixes = _parse_server(name, entry, named_by)
         except _InvalidLspEntry as error:
             warnings.append(f"{file}: {error}; {name} is ignored")
             continue
-        warnings += [f"{file}: unknown key {name}.{key}" for key in sorted(_unknown_keys(entry))]
-        new_suffixes = {
-            suffix: language for suffix, language in suffixes.items() if suffix not in suffix_owners
-        }
-        suffix_owners |= dict.fromkeys(new_suffixes, name)
-        languages += _make_languages(server, new_suffixes)
+        warnings += [f"{file}: unknown key {name}.{key}" for key in sorted({*entry} - KEYS)]
+        new_suffixes = {suffix: language for suffix, language in suffixes.items() if suffix not in known}
+        known.update(new_suffixes)
+        # A server may support several languages.
+        for language in dict.fromkeys(new_suffixes.values()):
+            globs = tuple(f"*{suffix}" for suffix, id in new_suffixes.items() if id == language)
+            languages.append(Language(language, globs, (server,)))
     return LspJsonContents(tuple(languages), tuple(warnings))
 
 
-def _unknown_keys(entry: object) -> set[str]:
-    return {str(key) for key in entry if key not in KEYS} if isinstance(entry, dict) else set()
-
-
-def _make_languages(server: LanguageServer, suffixes: Mapping[str, str]) -> Iterator[Language]:
-    """One language for each id, because a server may support several."""
-    for language in dict.fromkeys(suffixes.values()):
-        globs = tuple(f"*{suffix}" for suffix, language_id in suffixes.items() if language_id == language)
-        yield Language(language, globs, (server,))
-
-
-def _parse_server(name: str, entry: object, named_by: str) -> tuple[LanguageServer, dict[str, str]]:
-    if not isinstance(entry, dict):
-        raise _InvalidLspEntry(f"{name} must be an object")
+def _parse_server(
+    name: str, entry: Mapping[str, object], named_by: str
+) -> tuple[LanguageServer, dict[str, str]]:
     transport = entry.get("transport", "stdio")
     if transport != "stdio":
         raise _InvalidLspEntry(f"{name}.transport is {json.dumps(transport)}; only stdio is supported")

@@ -135,10 +135,8 @@ class ServerMessages:
             path = uri_to_path(as_text(uri))
         except MalformedMessage:
             return
-        arrival = time.monotonic()
-        published = PublishedProblems(
-            get_nested(params, "diagnostics"), version if isinstance(version, int) else None, arrival
-        )
+        raw, version = get_nested(params, "diagnostics"), version if isinstance(version, int) else None
+        published = PublishedProblems(raw, version, time.monotonic())
         with self._lock:
             if len(self._published) >= MAX_PROBLEM_FILES and path not in self._published:
                 self._published.pop(next(iter(self._published)))
@@ -179,22 +177,14 @@ class ServerMessages:
         for registration in registrations[:200] if isinstance(registrations, list) else []:
             key, method = get_nested(registration, "id"), get_nested(registration, "method")
             if isinstance(key, str) and isinstance(method, str):
-                self.registered = {
-                    **self.registered,
-                    key: (method, get_nested(registration, "registerOptions")),
-                }
+                options = get_nested(registration, "registerOptions")
+                self.registered = {**self.registered, key: (method, options)}
         self._on_activity()
 
     def _on_unregister(self, params: object) -> None:
-        registrations = get_nested(params, "unregisterations")
-        removed_ids = (
-            [get_nested(registration, "id") for registration in registrations]
-            if isinstance(registrations, list)
-            else []
-        )
-        self.registered = {
-            key: registration for key, registration in self.registered.items() if key not in removed_ids
-        }
+        removed = get_nested(params, "unregisterations")
+        ids = [get_nested(item, "id") for item in removed] if isinstance(removed, list) else []
+        self.registered = {key: value for key, value in self.registered.items() if key not in ids}
 
 
 class ProjectReadiness:
@@ -272,11 +262,8 @@ class ProblemStore:
         self, path: str, raw: object, server: str, body: DocumentText | None
     ) -> tuple[ProblemRow, ...]:
         """Rows of a list of diagnostics for the file with text `body`. Raises `MalformedMessage`."""
-        name = display_path(self._root, path)
-        return tuple(
-            _problem_row(name, diagnostic, server, body, self.encoding)
-            for diagnostic in as_list(raw)[:MAX_PROBLEMS]
-        )
+        name, diagnostics = display_path(self._root, path), as_list(raw)[:MAX_PROBLEMS]
+        return tuple(_problem_row(name, item, server, body, self.encoding) for item in diagnostics)
 
     def keep(self, path: str, rows: tuple[ProblemRow, ...], raw: object) -> bool:
         """Store `rows` of the file at absolute `path`. Returns whether they changed."""
@@ -285,13 +272,10 @@ class ProblemStore:
             if path in self._held_paths:
                 return False
             self._raw[name] = raw
-            if rows == self._rows.get(name, ()):
-                return False
+            has_changed = rows != self._rows.pop(name, ())
             if rows:
                 self._rows[name] = rows
-            else:
-                self._rows.pop(name, None)
-            return True
+            return has_changed
 
     def hold(self, paths: Iterable[str]) -> None:
         """Keep the rows of `paths` (absolute) unchanged: the server is being shown other texts."""
