@@ -14,9 +14,9 @@ from cockpit.settings import file_io
 
 PROJECT_FILE = ".lsp.json"
 USER_FILE = "lsp.json"
-KEYS = frozenset(
-    "command args extensionToLanguage transport env initializationOptions settings workspaceFolder startupTimeout "
-    "shutdownTimeout restartOnCrash maxRestarts".split()
+KEYS = (
+    "command args extensionToLanguage transport env initializationOptions settings workspaceFolder "
+    "startupTimeout shutdownTimeout restartOnCrash maxRestarts"
 )
 
 
@@ -72,7 +72,7 @@ def _parse_entries(file: Path, raw: Mapping[str, object], named_by: str) -> LspJ
         except _InvalidLspEntry as error:
             warnings.append(f"{file}: {error}; {name} is ignored")
             continue
-        warnings += [f"{file}: unknown key {name}.{key}" for key in sorted({*entry} - KEYS)]
+        warnings += [f"{file}: unknown key {name}.{key}" for key in sorted({*entry} - {*KEYS.split()})]
         new_suffixes = {suffix: language for suffix, language in suffixes.items() if suffix not in known}
         known.update(new_suffixes)
         # A server may support several languages.

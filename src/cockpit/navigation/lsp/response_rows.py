@@ -23,10 +23,10 @@ from cockpit.navigation.lsp.protocol import (
 from cockpit.protocol.code import SymbolRow
 
 # In the order of SymbolKind (LSP 3.17), from 1.
-SYMBOL_KIND_NAMES = (
+SYMBOL_KINDS = (
     "file module namespace package class method property field constructor enum interface function variable "
     "constant string number boolean array object key null enum_member struct event operator type_parameter"
-).split()
+)
 DEFINITION = re.compile(
     r"^\s*(?:(?:export|default|public|private|protected|internal|static|abstract|final|async|declare|pub(?:\([^)]*\))?"
     r"|unsafe|inline|virtual|override|extern|const(?=\s+fn))\s+)*"
@@ -99,8 +99,9 @@ def guess_kind(line: str) -> str:
 
 def symbol_kind_name(value: object) -> str:
     """The name of a SymbolKind (LSP 3.17)."""
-    place = as_count(value)
-    return SYMBOL_KIND_NAMES[place - 1] if 0 < place <= len(SYMBOL_KIND_NAMES) else "symbol"
+    names = ("symbol", *SYMBOL_KINDS.split())
+    number = as_count(value)
+    return names[number] if number < len(names) else "symbol"
 
 
 def location_rows(reader: RowReader, answer: object, kind: str) -> tuple[SymbolRow, ...]:
