@@ -238,9 +238,10 @@ def _add_binding(
         if KIND_ORDER.index(kind) < KIND_ORDER.index(known.kind):
             known.kind = kind
         return
-    value, type_ = _first_node(captures, "value"), _first_node(captures, "type")
-    entered = _first_node(captures, "entered")
-    fresh = NameBinding(node_text(node), kind, node, parsed, scope, after, whole, value, type_, entered)
+    fresh = NameBinding(node_text(node), kind, node, parsed, scope, after, whole)
+    fresh.value, fresh.type, fresh.entered = (
+        _first_node(captures, name) for name in ("value", "type", "entered")
+    )
     shape.bound[node.start_byte] = fresh
     scope.names.setdefault(fresh.name, []).append(fresh)
     if "default" in captures and captures["default"][0].start_byte == node.start_byte:
@@ -418,17 +419,13 @@ class ParsedFile:
 
     def definition_around(self, line: int) -> IndexedDefinition | None:
         """The innermost definition whose lines contain `line`."""
-        innermost: IndexedDefinition | None = None
-        for definition in self.definitions:
-            if definition.first <= line <= definition.last and definition.kind not in (
-                "variable",
-                "constant",
-                "field",
-            ):
-                innermost = (
-                    definition if innermost is None or definition.first >= innermost.first else innermost
-                )
-        return innermost
+        around = [
+            definition
+            for definition in self.definitions
+            if definition.first <= line <= definition.last
+            and definition.kind not in ("variable", "constant", "field")
+        ]
+        return max(reversed(around), key=lambda definition: definition.first, default=None)
 
 
 class ParsedFiles:

@@ -284,9 +284,10 @@ def _location(row: SymbolRow) -> tuple[str, int, int]:
 
 
 def _enclosing_definition(parsed: ParsedFile, node: "Node") -> IndexedDefinition | None:
-    innermost: IndexedDefinition | None = None
-    for row, whole in parsed.definition_nodes:
-        is_inside = whole.start_byte <= node.start_byte < whole.end_byte
-        if is_inside and row.kind in ("function", "method", "constructor", "macro", "class"):
-            innermost = row
-    return innermost
+    around = [
+        row
+        for row, whole in parsed.definition_nodes
+        if whole.start_byte <= node.start_byte < whole.end_byte
+        and row.kind in ("function", "method", "constructor", "macro", "class")
+    ]
+    return around[-1] if around else None
