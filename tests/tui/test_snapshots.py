@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 from tests.support.cockpits import cockpit, press, settled
-from tests.support.pictures import NARROW, WIDE, Compare, picture
+from tests.support.pictures import NARROW, WIDE, Compare, lay_out_everything, picture
 from tests.support.plans import proposed
 from tests.support.scenes import EDIT, TESTS, Scene, asking, blocks, running, worked
 from textual.pilot import Pilot
@@ -103,6 +103,7 @@ def answered(compare: Compare, keys: Sequence[str], after: Sequence[str] = (), *
         for key in after:
             await press(pilot.app, pilot, key)
             await settled(pilot.app, pilot)
+        await lay_out_everything(pilot)
 
     return compare(app, terminal_size=WIDE, run_before=before)
 

@@ -270,3 +270,16 @@ async def test_after_closing_no_question_is_answered(make: Make) -> None:
     servers.changed(["a.tiny"])
     assert isinstance(await servers.outline("a.tiny", 1), NoAnswer)
     assert isinstance(await servers.staged({"a.tiny": b"x"}, 1), NoAnswer)
+
+
+async def test_a_status_write_under_way_at_close_leaves_no_file(tmp_path: Path) -> None:
+    folder = tmp_path / "status"
+    files = status_files.ProcessFiles(folder)
+    writers = [asyncio.create_task(asyncio.to_thread(files.write_rows, ())) for _ in range(20)]
+    writers += [asyncio.create_task(asyncio.to_thread(files.write_answer, "token", "done"))]
+    await asyncio.wait(writers, return_when=asyncio.FIRST_COMPLETED)
+    for writer in writers:
+        writer.cancel()
+    await asyncio.to_thread(files.remove)
+    files.write_rows(())
+    assert not list(folder.iterdir())

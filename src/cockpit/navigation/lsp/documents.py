@@ -197,16 +197,17 @@ class SyncOptions:
     """What a server wants to receive when a document changes.
 
     `kind`: 0 nothing, 1 the whole text, 2 a range. `on_save`: a notification of each save, `with_text`
-    together with the text.
+    together with the text. `extra` is added to the parameters of each change.
     """
 
     kind: int
     on_save: bool
     with_text: bool
     encoding: Encoding
+    extra: Mapping[str, object]
 
 
-def parse_sync_options(capabilities: object, encoding: Encoding) -> SyncOptions:
+def parse_sync_options(capabilities: object, encoding: Encoding, extra: Mapping[str, object]) -> SyncOptions:
     """The synchronisation that a server's capabilities ask for; whole texts if they do not say."""
     sync = get_nested(capabilities, "textDocumentSync")
     kind = get_nested(sync, "change") if isinstance(sync, dict) else sync
@@ -214,7 +215,7 @@ def parse_sync_options(capabilities: object, encoding: Encoding) -> SyncOptions:
         kind = 1
     save = get_nested(sync, "save")
     on_save = bool(save) or isinstance(save, dict)
-    return SyncOptions(kind, on_save, get_nested(save, "includeText") is True, encoding)
+    return SyncOptions(kind, on_save, get_nested(save, "includeText") is True, encoding, extra)
 
 
 class OpenDocuments:
@@ -346,7 +347,8 @@ class OpenDocuments:
             change["range"] = {"start": {"line": 0, "character": 0}, "end": end}
         if self._sync.kind:
             identifier = {"uri": document.uri, "version": document.version}
-            self._notify("textDocument/didChange", {"textDocument": identifier, "contentChanges": [change]})
+            params = {"textDocument": identifier, "contentChanges": [change], **self._sync.extra}
+            self._notify("textDocument/didChange", params)
         return True
 
     def _send_save(self, document: OpenDocument) -> None:

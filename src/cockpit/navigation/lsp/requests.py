@@ -58,6 +58,12 @@ FORMAT_OPTIONS = {
 }
 # A server that gives no version may send a file's problems in parts (TypeScript's sends syntax errors first).
 PARTIAL_SECONDS = 0.15
+# clangd publishes the problems of a new version twice: at once with the headers as it last compiled them, and
+# again with the current ones, and nothing tells the two apart. It compiles the headers once per version, in
+# order, and starts on a version only when it has begun with the one before it. So what it publishes first for
+# the third further version was computed with headers at least as new as the text that was sent first. The
+# versions differ in blank lines at the end, because clangd ignores a version with the same text.
+EXTRA_BLANK_LINES = (1, 2, 0)
 MAX_REFRESHED = 30
 REFRESH_SECONDS = 5.0
 
@@ -359,11 +365,25 @@ def _show_texts(
 
 
 async def _current_problems_by_path(server: LspServer, paths: Iterable[str]) -> dict[str, ProblemTuple]:
-    problems: dict[str, ProblemTuple] = {}
-    for path in paths:
-        document = server.documents.get(path)
-        problems[path] = await current_problems(server, document, False) if document is not None else ()
+    documents = {path: server.documents.get(path) for path in paths}
+    problems = await _collect_problems(server, documents)
+    if not server.publishes_stale_problems:
+        return problems
+    texts = [document.text for document in documents.values() if document is not None]
+    for blank_lines in EXTRA_BLANK_LINES:
+        for document, text in zip(filter(None, documents.values()), texts, strict=True):
+            server.documents.stage(document.path, text.encode(text.text + "\n" * blank_lines))
+        problems = await _collect_problems(server, documents)
     return problems
+
+
+async def _collect_problems(
+    server: LspServer, documents: Mapping[str, OpenDocument | None]
+) -> dict[str, ProblemTuple]:
+    return {
+        path: await current_problems(server, document, False) if document is not None else ()
+        for path, document in documents.items()
+    }
 
 
 CREATED, CHANGED, DELETED = 1, 2, 3

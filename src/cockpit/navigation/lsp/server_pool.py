@@ -2,7 +2,6 @@
 limits, and the user's commands on them."""
 
 import asyncio
-import os
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
@@ -238,6 +237,7 @@ class LspHousekeeping:
 
     def __init__(self, pool: LspServerPool, command: RunCommand) -> None:
         self._pool = pool
+        self._files = status_files.ProcessFiles(pool.folder)
         self._command = command
         self._task: asyncio.Task[None] | None = None
         self._shown: tuple[ServerRow, ...] = ()
@@ -259,7 +259,7 @@ class LspHousekeeping:
         if task is not None:
             task.cancel()
             await asyncio.wait({task})
-            await asyncio.to_thread(status_files.remove_files, self._pool.folder, os.getpid())
+            await asyncio.to_thread(self._files.remove)
 
     async def _run(self) -> None:
         while True:
@@ -277,12 +277,12 @@ class LspHousekeeping:
         rows = self._pool.rows()
         if rows != self._shown:
             self._shown = rows
-            await asyncio.to_thread(status_files.write_rows, self._pool.folder, rows)
-        request = await asyncio.to_thread(status_files.take_request, self._pool.folder)
+            await asyncio.to_thread(self._files.write_rows, rows)
+        request = await asyncio.to_thread(self._files.take_request)
         if request is not None:
             verb, name, token = request
             result = await self._command(verb, name)
-            await asyncio.to_thread(status_files.write_answer, self._pool.folder, token, result)
+            await asyncio.to_thread(self._files.write_answer, token, result)
 
     async def _check_server(self, supervisor: LspSupervisor, now: float) -> None:
         server = supervisor.server

@@ -72,6 +72,9 @@ CLIENT_CAPABILITIES: Mapping[str, object] = {
 # Both pass columns to and from jedi unchanged, whatever encoding they agreed to. Observed with an emoji on
 # the line in jedi-language-server 0.47 (which says utf-8) and pylsp 1.15 (which says nothing).
 CHARACTER_COUNTING_SERVERS = ("jedi-language-server", "pylsp")
+# clangd compiles headers in the background. `wantDiagnostics` (its extension of `didChange`) makes it finish
+# with each version instead of skipping to the last: see `requests.EXTRA_BLANK_LINES`.
+STALE_PROBLEM_SERVERS: Mapping[str, Mapping[str, object]] = {"clangd": {"wantDiagnostics": True}}
 CAPABILITY_METHODS = {
     "diagnosticProvider": "textDocument/diagnostic",
     "renameProvider": "textDocument/rename",
@@ -150,6 +153,7 @@ class LspServer:
         self.lost = asyncio.Event()
         self.capabilities: object = None
         self.encoding: Encoding = "utf-16"
+        self._extra: Mapping[str, object] = {}
         self.pending: dict[int, float] = {}
         self._request_count = 0
         self._probed = False
@@ -187,6 +191,7 @@ class LspServer:
         params = initialize_params(self.spec, self.folder)
         answer = as_object(await self._connection.request("initialize", params))
         self.capabilities = as_object(answer.get("capabilities"))
+        self._extra = STALE_PROBLEM_SERVERS.get(str(get_nested(answer, "serverInfo", "name")), {})
         self.encoding = negotiated_encoding(answer)
         self.problems.encoding = self.encoding
         self.documents = self._documents()
@@ -197,7 +202,7 @@ class LspServer:
         self.readiness = ProjectReadiness(self.limits, time.monotonic())
 
     def _documents(self) -> OpenDocuments:
-        sync = parse_sync_options(self.capabilities, self.encoding)
+        sync = parse_sync_options(self.capabilities, self.encoding, self._extra)
         return OpenDocuments(self.notify, self.texts, sync, self._id_of, self._max_open_documents)
 
     def _max_open_documents(self) -> int:
@@ -267,6 +272,11 @@ class LspServer:
     def tell(self) -> None:
         """Notify listeners that something about this server changed."""
         self._on_change()
+
+    @property
+    def publishes_stale_problems(self) -> bool:
+        """Whether it may publish problems of a version that it computed with old headers."""
+        return bool(self._extra)
 
     @property
     def settled(self) -> bool:

@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import secrets
+import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -99,39 +100,52 @@ def _await_answer(file: Path, pid: int, token: str, seconds: float) -> str:
     return f"the cockpit with process {pid} did not answer within {seconds:g} s"
 
 
-def write_rows(folder: Path, rows: Sequence[ServerRow]) -> None:
-    """Write our rows. If the folder cannot be written, other processes just do not see them."""
-    with contextlib.suppress(OSError):
-        content = wire.dumps(ServerRows(tuple(rows))).encode()
-        write_atomically(folder / f"{os.getpid()}.json", content, private=True)
+class ProcessFiles:
+    """The files of this process. For any thread: a write that is still under way when the files are removed
+    is finished first, and later ones do nothing."""
 
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._lock = threading.Lock()
+        self._is_removed = False
 
-def take_request(folder: Path) -> tuple[ServerVerb, str, str] | None:
-    """Take another process's request: verb, name and token. It is removed."""
-    file = folder / f"{os.getpid()}.ask"
-    try:
-        raw = json.loads(file.read_bytes())
-    except (OSError, ValueError):
-        return None
-    with contextlib.suppress(OSError):
-        file.unlink()
-    if not isinstance(raw, dict):
-        return None
-    verb, name, token = raw.get("verb"), raw.get("name"), raw.get("token")
-    if not isinstance(name, str) or not isinstance(token, str):
-        return None
-    match verb:
-        case "restart" | "stop" | "allow":
-            return verb, name, token
-        case _:
+    def write_rows(self, rows: Sequence[ServerRow]) -> None:
+        self._write("json", wire.dumps(ServerRows(tuple(rows))))
+
+    def write_answer(self, token: str, words: str) -> None:
+        """Write the result of the request with this token."""
+        self._write("answer", json.dumps({"token": token, "words": words}))
+
+    def take_request(self) -> tuple[ServerVerb, str, str] | None:
+        """Take another process's request: verb, name and token. It is removed."""
+        file = self.folder / f"{os.getpid()}.ask"
+        try:
+            raw = json.loads(file.read_bytes())
+        except (OSError, ValueError):
             return None
+        with contextlib.suppress(OSError):
+            file.unlink()
+        if not isinstance(raw, dict):
+            return None
+        verb, name, token = raw.get("verb"), raw.get("name"), raw.get("token")
+        if not isinstance(name, str) or not isinstance(token, str):
+            return None
+        match verb:
+            case "restart" | "stop" | "allow":
+                return verb, name, token
+            case _:
+                return None
 
+    def remove(self) -> None:
+        with self._lock:
+            self._is_removed = True
+            remove_files(self.folder, os.getpid())
 
-def write_answer(folder: Path, token: str, words: str) -> None:
-    """Write the result of a request."""
-    with contextlib.suppress(OSError):
-        content = json.dumps({"token": token, "words": words})
-        write_atomically(folder / f"{os.getpid()}.answer", content.encode(), private=True)
+    def _write(self, kind: str, content: str) -> None:
+        # If the folder cannot be written, other processes just do not see us.
+        with self._lock, contextlib.suppress(OSError):
+            if not self._is_removed:
+                write_atomically(self.folder / f"{os.getpid()}.{kind}", content.encode(), private=True)
 
 
 def remove_files(folder: Path, pid: int) -> None:
