@@ -6,7 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from cockpit.navigation.lsp import requests
-from cockpit.navigation.lsp.protocol import LspNotSupported, as_list, as_text, column_to_offset, get_nested
+from cockpit.navigation.lsp.protocol import (
+    LspNotSupported,
+    as_list,
+    as_object,
+    as_text,
+    column_to_offset,
+    get_nested,
+)
 from cockpit.navigation.lsp.server_process import LspServer
 from cockpit.plugin.changes import Edit
 from cockpit.plugin.navigation import CodeAction
@@ -46,7 +53,9 @@ class CodeActionOffers:
             }
             answer = await server.ask("textDocument/codeAction", params)
         actions = []
-        for raw in requests.enabled_actions(answer):
+        for raw in map(as_object, as_list(answer)):
+            if raw.get("disabled") is not None:
+                continue
             kind = raw.get("kind")
             action = CodeAction(
                 id=f"{server.spec.name}-{next(self._count)}",

@@ -6,7 +6,6 @@ rows are ours (see `protocol` and `response_rows`).
 """
 
 import asyncio
-import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -30,6 +29,7 @@ from cockpit.navigation.lsp.protocol import (
 )
 from cockpit.navigation.lsp.server_process import LspServer
 from cockpit.navigation.lsp.workspace_edits import convert_workspace_edit
+from cockpit.navigation.text_search import word_at
 from cockpit.plugin.changes import Edit
 from cockpit.protocol.code import ProblemRow, SymbolRow
 
@@ -46,7 +46,6 @@ HIERARCHY_RELATIONS: Mapping[ServerRelation, tuple[str, str, str, str]] = {
     "supertypes": ("typeHierarchyProvider", "prepareTypeHierarchy", "typeHierarchy/supertypes", ""),
     "subtypes": ("typeHierarchyProvider", "prepareTypeHierarchy", "typeHierarchy/subtypes", ""),
 }
-NAME = re.compile(r"[^\W\d]\w*")
 WHOLE_PROJECT = ("references", "implementations", "callers", "subtypes")
 # The rows, and whether to ask again.
 LookupResult: TypeAlias = tuple[tuple[SymbolRow, ...], bool]
@@ -112,17 +111,11 @@ async def request_symbols(server: LspServer, query: str) -> ServerAnswer:
 async def request_related(
     server: LspServer, relation: ServerRelation, path: str, line: int, column: int
 ) -> ServerAnswer:
-    plain = LOCATION_RELATIONS.get(relation)
-
-    async def once() -> LookupResult:
-        if plain is not None:
-            return await _request_locations(server, relation, plain, path, line, column)
-        return await _request_hierarchy(server, relation, path, line, column)
-
+    request = _request_locations if relation in LOCATION_RELATIONS else _request_hierarchy
     async with server.lease.shared():
-        rows, again = await once()
+        again = True
         while again:
-            rows, again = await once()
+            rows, again = await request(server, relation, path, line, column)
     if relation not in WHOLE_PROJECT:
         return ServerAnswer(rows, True, server.spec.name)
     server.readiness.answered((relation, path, line, column), hash(rows), time.monotonic())
@@ -130,28 +123,21 @@ async def request_related(
 
 
 async def _read_fresh_rows(server: LspServer, read: Callable[[], tuple[SymbolRow, ...]]) -> LookupResult:
-    """The rows of an answer, and whether they are about files that changed without the server knowing. If
-    so, the server is notified and must be asked again. Thus edits are seen without any file watcher."""
-    rows, stale, open_differ = await asyncio.to_thread(_read_rows, server, read)
+    """The rows of an answer, and whether some are in files that changed without the server knowing. If so,
+    the server is notified and must be asked again. Thus edits are seen without any file watcher."""
+
+    def read_and_check() -> tuple[tuple[SymbolRow, ...], list[str], bool]:
+        rows = read()
+        paths = {str(Path(server.root, row.path)) for row in rows}
+        return rows, _find_stale(server, paths), server.documents.differ(paths)
+
+    rows, stale, open_differ = await asyncio.to_thread(read_and_check)
     _notify_stale(server, stale)
     return rows, bool(stale) or open_differ
 
 
-def _read_rows(
-    server: LspServer, read: Callable[[], tuple[SymbolRow, ...]]
-) -> tuple[tuple[SymbolRow, ...], list[str], bool]:
-    rows = read()
-    names = {row.path for row in rows}
-    return (
-        rows,
-        _find_stale(server, names),
-        server.documents.differ(str(Path(server.root, name)) for name in names),
-    )
-
-
-def _find_stale(server: LspServer, names: Iterable[str]) -> list[str]:
+def _find_stale(server: LspServer, paths: Iterable[str]) -> list[str]:
     """Those that are not open and changed without notification. Called in a thread."""
-    paths = (str(Path(server.root, name)) for name in names)
     return server.freshness.stale(path for path in paths if server.documents.version_of(path) is None)
 
 
@@ -162,14 +148,9 @@ def _notify_stale(server: LspServer, stale: Sequence[str]) -> None:
 
 
 async def _request_locations(
-    server: LspServer,
-    relation: ServerRelation,
-    plain: tuple[str, str, str],
-    path: str,
-    line: int,
-    column: int,
+    server: LspServer, relation: ServerRelation, path: str, line: int, column: int
 ) -> LookupResult:
-    capability, method, action = plain
+    capability, method, action = LOCATION_RELATIONS[relation]
     server.require(capability, action)
     document = await open_document(server, path)
     params = position_params(server, document, line, column)
@@ -210,12 +191,18 @@ async def request_rename(server: LspServer, path: str, line: int, column: int, t
     async with server.lease.shared():
         document = await open_document(server, path)
         at = position_params(server, document, line, column)
-        if get_nested(offer, "prepareProvider") is True and await _prepare_rename(server, at) is None:
-            raise LspNotSupported(f"{server.spec.name} finds nothing to rename at {path}:{line}:{column}")
+        if get_nested(offer, "prepareProvider") is True:
+            try:
+                prepared = await server.ask("textDocument/prepareRename", at)
+            except LspRequestRefused as refused:
+                raise LspNotSupported(f"{server.spec.name}: {refused}") from refused
+            if prepared is None:
+                raise LspNotSupported(f"{server.spec.name} finds nothing to rename at {path}:{line}:{column}")
         while True:
             answer = await server.ask("textDocument/rename", {**at, "newName": to})
             edits = await convert_edit(server, answer, word_at(document.text.line(line), column))
-            stale = await asyncio.to_thread(_find_stale, server, {edit.path for edit in edits})
+            paths = {str(Path(server.root, edit.path)) for edit in edits}
+            stale = await asyncio.to_thread(_find_stale, server, paths)
             if stale:
                 _notify_stale(server, stale)
                 continue
@@ -224,13 +211,6 @@ async def request_rename(server: LspServer, path: str, line: int, column: int, t
             if server.settled:
                 return edits
             await asyncio.sleep(server.limits.apart)
-
-
-async def _prepare_rename(server: LspServer, at: Mapping[str, object]) -> object:
-    try:
-        return await server.ask("textDocument/prepareRename", at)
-    except LspRequestRefused as refused:
-        raise LspNotSupported(f"{server.spec.name}: {refused}") from refused
 
 
 async def request_format(server: LspServer, path: str) -> tuple[Edit, ...]:
@@ -242,12 +222,6 @@ async def request_format(server: LspServer, path: str) -> tuple[Edit, ...]:
         return await convert_edit(server, {"changes": {document.uri: list(as_list(answer))}})
 
 
-def word_at(line: str, column: int) -> str:
-    """The name at a column, or the one that ends there; empty if there is none."""
-    words = (match for match in NAME.finditer(line) if match.start() < column <= match.end() + 1)
-    return next((match[0] for match in words), "")
-
-
 async def convert_edit(server: LspServer, answer: object, name: str = "") -> tuple[Edit, ...]:
     """Convert a WorkspaceEdit to our edits. Open documents count as the server saw them. With `name`, each
     edit must replace text that contains it."""
@@ -255,11 +229,6 @@ async def convert_edit(server: LspServer, answer: object, name: str = "") -> tup
     return await asyncio.to_thread(
         convert_workspace_edit, answer, server.root, server.texts, server.encoding, open_texts, name
     )
-
-
-def enabled_actions(answer: object) -> Sequence[Mapping[str, object]]:
-    """The actions of an answer that are not disabled."""
-    return [action for action in map(as_object, as_list(answer)) if action.get("disabled") is None]
 
 
 ProblemTuple = tuple[ProblemRow, ...]
@@ -394,7 +363,7 @@ async def notify_changed(server: LspServer, paths: Sequence[str]) -> None:
     try:
         async with server.lease.shared():
             await server.documents.refresh()
-            existing = await asyncio.to_thread(_check_existence, paths)
+            existing = await asyncio.to_thread(lambda: [(path, Path(path).is_file()) for path in paths])
             await asyncio.to_thread(server.freshness.stale, paths)
             events = [event for path, is_there in existing for event in _file_events(server, path, is_there)]
             if events:
@@ -406,10 +375,6 @@ async def notify_changed(server: LspServer, paths: Sequence[str]) -> None:
     except (LspError, MalformedMessage, TimeoutError):
         # It died or sends malformed messages: its supervisor restarts it, and it reads the files again.
         return
-
-
-def _check_existence(paths: Sequence[str]) -> list[tuple[str, bool]]:
-    return [(path, Path(path).is_file()) for path in paths]
 
 
 def _file_events(server: LspServer, path: str, is_there: bool) -> list[dict[str, object]]:

@@ -4,7 +4,8 @@ restart."""
 import asyncio
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from cockpit.navigation.lsp.connection import LspConnection
@@ -127,25 +128,34 @@ def negotiated_encoding(answer: object) -> Encoding:
     return parse_encoding(get_nested(answer, "capabilities", "positionEncoding"))
 
 
+@dataclass(frozen=True, slots=True)
+class LspContext:
+    """What the servers of a root share.
+
+    `gate` returns why a server may not start (empty: it may) and `find` its argv (empty: not installed); both
+    are called in a thread. `make_room` stops another server if too many run. `id_of` is the protocol's
+    language id of a file.
+    """
+
+    root: str
+    texts: DocumentTextCache
+    limits: LspLimits
+    gate: Callable[[LanguageServer], str]
+    find: Callable[[LanguageServer], tuple[str, ...]]
+    make_room: Callable[[LanguageServer], Awaitable[None]]
+    id_of: Callable[[str], str]
+    on_change: Callable[[], None]
+
+
 class LspServer:
     """A running server. `activity` is signalled when it sent something; `on_change` is called then, too."""
 
-    def __init__(
-        self,
-        spec: LanguageServer,
-        folder: str,
-        texts: DocumentTextCache,
-        log: ServerLog,
-        limits: LspLimits,
-        id_of: Callable[[str], str],
-        on_change: Callable[[], None],
-        root: str,
-    ) -> None:
+    def __init__(self, spec: LanguageServer, folder: str, log: ServerLog, context: LspContext) -> None:
         self.spec = spec
         self.folder = folder
-        self.root = root
-        self.texts = texts
-        self.limits = limits
+        self.root = context.root
+        self.texts = context.texts
+        self.limits = context.limits
         self.lease = ServerLease()
         self.activity = ChangeSignal()
         self.log = log
@@ -160,10 +170,10 @@ class LspServer:
         self.known: set[str] = set()
         self.refreshed = 0
         self.freshness = DiskFreshness()
-        self.problems = ProblemStore(root, texts)
-        self.readiness = ProjectReadiness(limits, time.monotonic())
-        self._on_change = on_change
-        self._id_of = id_of
+        self.problems = ProblemStore(self.root, self.texts)
+        self.readiness = ProjectReadiness(self.limits, time.monotonic())
+        self._on_change = context.on_change
+        self._id_of = context.id_of
         self._loop = asyncio.get_running_loop()
         self._is_wake_scheduled = False
         self._converting: asyncio.Task[None] | None = None

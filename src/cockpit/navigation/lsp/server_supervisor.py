@@ -4,15 +4,11 @@ it no questions."""
 import asyncio
 import time
 import traceback
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from cockpit.navigation.lsp.documents import DocumentTextCache
-from cockpit.navigation.lsp.limits import LspLimits
 from cockpit.navigation.lsp.protocol import LspError, LspNotSupported, MalformedMessage
-from cockpit.navigation.lsp.server_process import LspServer
+from cockpit.navigation.lsp.server_process import LspContext, LspServer
 from cockpit.navigation.lsp.synchronization import ChangeSignal
 from cockpit.plugin.languages import LanguageServer
 from cockpit.protocol.code import ServerRow
@@ -20,24 +16,6 @@ from cockpit.workspace.processes.server_process import ServerLog
 
 SupervisorState = Literal["waiting", "absent", "starting", "ready", "stopped", "failed"]
 RECHECK_SECONDS = 2.0
-
-
-@dataclass(frozen=True, slots=True)
-class LspContext:
-    """What the servers of a root share.
-
-    `gate` returns why a server may not start (empty: it may) and `find` its argv (empty: not installed); both
-    are called in a thread. `room` stops another server if too many run.
-    """
-
-    root: str
-    texts: DocumentTextCache
-    limits: LspLimits
-    gate: Callable[[LanguageServer], str]
-    find: Callable[[LanguageServer], tuple[str, ...]]
-    room: Callable[["LspSupervisor"], Awaitable[None]]
-    id_of: Callable[[str], str]
-    on_change: Callable[[], None]
 
 
 class LspSupervisor:
@@ -149,7 +127,7 @@ class LspSupervisor:
             argv = await self._argv()
             if not argv:
                 return
-            await self._context.room(self)
+            await self._context.make_room(self.spec)
             reason = await self._live(argv)
             pause = self._died(reason)
             if pause is None:
@@ -176,17 +154,7 @@ class LspSupervisor:
         """Run one process from start to end; returns why it ended."""
         context = self._context
         folder = await asyncio.to_thread(_server_folder, context.root, self.spec.folder)
-        server = LspServer(
-            self.spec,
-            folder,
-            context.texts,
-            self.log,
-            context.limits,
-            context.id_of,
-            context.on_change,
-            context.root,
-        )
-        self._current = server
+        server = self._current = LspServer(self.spec, folder, self.log, context)
         try:
             async with asyncio.timeout(self.spec.startup_seconds):
                 await server.start(argv)
