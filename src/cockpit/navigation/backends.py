@@ -23,7 +23,7 @@ class Backends:
     servers: "LanguageServers | None" = None
     index: "TreeIndex | None" = None
     languages: tuple[Language, ...] = ()
-    close: Callable[[], Awaitable[None]] | None = None
+    unwatch: Callable[[], None] | None = None
     late: dict[str, float] = field(default_factory=dict)
 
 
@@ -67,8 +67,12 @@ class BackendLifecycle:
             return
         if self._start_backends is None or (self._start_task is not None and self._start_task.done()):
             use(self._sources)
-        else:
-            self._track(asyncio.ensure_future(self._use_when_started(use)))
+            return
+
+        async def use_when_started() -> None:
+            use(await self.sources())
+
+        self._track(asyncio.ensure_future(use_when_started()))
 
     def watch(self, heard: Callable[[], None]) -> Callable[[], None]:
         """Call `heard` on the loop when servers, problems or the index's progress change. Returns a function
@@ -144,13 +148,10 @@ class BackendLifecycle:
             return None
         await live.index.whole(seconds)
         counts = live.index.languages()
-        candidates = [
-            language for language in live.languages if language.servers and counts.get(language.name)
-        ]
-        if not candidates:
-            return None
-        main = max(candidates, key=lambda language: counts[language.name])
-        live.servers.seen(main.globs[0].replace("*", "main"))
+        candidates = [each for each in live.languages if each.servers and counts.get(each.name)]
+        main = max(candidates, key=lambda language: counts[language.name], default=None)
+        if main is not None:
+            live.servers.seen(main.globs[0].replace("*", "main"))
         return main
 
     async def _follow(self, sources: Backends) -> None:
@@ -159,9 +160,6 @@ class BackendLifecycle:
             self._notify()
         self._notify()
 
-    async def _use_when_started(self, use: Callable[[Backends], None]) -> None:
-        use(await self.sources())
-
     async def _end(self) -> None:
         if self._start_task is not None and not self._start_task.done():
             await asyncio.wait((self._start_task,), timeout=2.0)
@@ -169,8 +167,8 @@ class BackendLifecycle:
             self._unwatch()
             self._unwatch = None
         sources = self._sources
-        if sources.close is not None:
-            await sources.close()
+        if sources.unwatch is not None:
+            sources.unwatch()
         closings = [backend.close() for backend in (sources.servers, sources.index) if backend is not None]
         await asyncio.gather(*closings, return_exceptions=True)
 

@@ -68,12 +68,12 @@ def add_index_uses(answer: SymbolRows, rows: Rows) -> SymbolRows:
 
 
 async def complete_rename(
-    workspace: Workspace, edits: tuple[Edit, ...], rows: Rows, name: str, to: str
+    workspace: Workspace, edits: tuple[Edit, ...], rows: Rows, to: str
 ) -> tuple[Edit, ...]:
-    """A server's edits plus edits of the index's uses of `name` in files that the server leaves out."""
+    """A server's edits plus edits of the index's uses (`rows`) in files that the server leaves out."""
     covered = {(await workspace.files.stat(edit.path)).path for edit in edits}
     missing = _group_by_file(tuple(row for row in rows if row.path not in covered))
-    more = [await _rename_in_file(workspace, path, uses, name, to) for path, uses in missing.items()]
+    more = [await _rename_in_file(workspace, path, uses, to) for path, uses in missing.items()]
     return (*edits, *(edit for edit in more if edit is not None))
 
 
@@ -113,8 +113,9 @@ def _group_by_file(rows: Rows) -> dict[str, list[SymbolRow]]:
 
 
 async def _rename_in_file(
-    workspace: Workspace, path: str, rows: list[SymbolRow], name: str, to: str
+    workspace: Workspace, path: str, rows: list[SymbolRow], to: str
 ) -> WriteFile | None:
+    name = rows[0].name
     content = await workspace.files.read(path)
     lines = content.decode("utf-8", "surrogateescape").split("\n")
     for row in sorted(rows, key=lambda use: (use.line, use.column), reverse=True):

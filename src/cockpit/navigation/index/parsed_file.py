@@ -98,7 +98,6 @@ class FileScopes:
     members: "dict[int, Node]" = field(default_factory=dict)
     accesses: "dict[int, tuple[Node, Node]]" = field(default_factory=dict)
     calls: "dict[int, Node]" = field(default_factory=dict)
-    callees: "dict[int, Node]" = field(default_factory=dict)
     keywords: "dict[int, Node]" = field(default_factory=dict)
     returns: "dict[int, Node]" = field(default_factory=dict)
     returned: "list[Node]" = field(default_factory=list)

@@ -55,8 +55,7 @@ def definition_hover(parsed: ParsedFile, row: IndexedDefinition, node: "Node") -
     lines = textwrap.dedent(indent + parsed.text[start:until].decode("utf-8", "replace")).strip().split("\n")
     signature = "\n".join(lines[:MAX_SIGNATURE_LINES]).rstrip(" {:=")
     documented = _docstring(body) or _comment_text(_comments_above(node))
-    shown = f"```{parsed.language}\n{signature}\n```"
-    return f"{shown}\n\n{documented[:MAX_DOC_CHARS]}" if documented else shown
+    return f"```{parsed.language}\n{signature}\n```\n\n{documented[:MAX_DOC_CHARS]}".rstrip()
 
 
 def _find_body(node: "Node") -> "Node | None":
