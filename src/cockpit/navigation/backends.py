@@ -74,11 +74,11 @@ class BackendLifecycle:
 
         self._track(asyncio.ensure_future(use_when_started()))
 
-    def watch(self, heard: Callable[[], None]) -> Callable[[], None]:
-        """Call `heard` on the loop when servers, problems or the index's progress change. Returns a function
-        that ends it."""
-        self._watchers.append(heard)
-        return lambda: self._watchers.remove(heard) if heard in self._watchers else None
+    def watch(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Call `listener` on the loop when servers, problems or the index's progress change. Returns a
+        function that ends it."""
+        self._watchers.append(listener)
+        return lambda: self._watchers.remove(listener) if listener in self._watchers else None
 
     def warm(self) -> None:
         """Start in the background: the index, then the server of the language with the most files."""
@@ -124,18 +124,18 @@ class BackendLifecycle:
         is_known = asyncio.Event()
         names: set[str] = set()
 
-        def look() -> None:
+        def check() -> None:
             rows = live.servers.rows() if live.servers is not None else ()
             if any(row.name in names and row.state not in ("starting", "stopped") for row in rows):
                 is_known.set()
 
-        unwatch = self.watch(look)
+        unwatch = self.watch(check)
         try:
             async with asyncio.timeout(seconds):
                 main = await self._start_main_server(live, seconds)
                 if main is not None:
                     names.update(server.name for server in main.servers if not server.beside)
-                    look()
+                    check()
                     await is_known.wait()
         except TimeoutError:
             return
@@ -173,5 +173,5 @@ class BackendLifecycle:
         await asyncio.gather(*closings, return_exceptions=True)
 
     def _notify(self) -> None:
-        for heard in tuple(self._watchers):
-            heard()
+        for listener in tuple(self._watchers):
+            listener()

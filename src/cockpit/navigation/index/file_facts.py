@@ -109,7 +109,7 @@ class FileCatalog:
             self.version += 1
             self.dirty = True
 
-    def gone(self, paths: Iterable[str]) -> None:
+    def remove(self, paths: Iterable[str]) -> None:
         with self._lock:
             for path in paths:
                 self.files.pop(path, None)

@@ -36,14 +36,14 @@ class IndexHost:
         self.readers = LanguageParsers(languages)
         self.catalog = FileCatalog()
         self._languages = languages
-        self.build = IndexBuilder(root, self.readers, self.catalog, file, self.tell, early)
+        self.builder = IndexBuilder(root, self.readers, self.catalog, file, self.report_progress, early)
         self._inbox: queue.Queue[object] = queue.Queue()
         self._building: threading.Thread | None = None
         self._again = False
         self._write = threading.Lock()
 
     @cached_property
-    def answers(self) -> "QueryEngine":
+    def engine(self) -> "QueryEngine":
         """Imported at the first question, so that a start from the cache is not delayed."""
         from cockpit.navigation.index.query_engine import QueryEngine
 
@@ -73,8 +73,8 @@ class IndexHost:
         if self._building is not None and not self._pending():
             self._building.join(LAST_SECONDS / 2)
         if self.catalog.dirty and not self._is_building():
-            self.build.save()
-        self.build.close()
+            self.builder.save()
+        self.builder.close()
 
     def begin(self) -> None:
         """Build, or check all files again. A request during a build starts another build afterwards."""
@@ -98,20 +98,20 @@ class IndexHost:
             self._again = True
         for path in relative_paths:
             self._update_path(path)
-        self.tell()
+        self.report_progress()
 
     def _update_path(self, path: str) -> None:
         place = Path(self.root, path)
         if place.is_dir() and not place.is_symlink():
             files = [file for file, _, _ in walk_sources(self.root, self.readers, path)]
-            self.catalog.gone(set(self.catalog.below(path)) - set(files))
+            self.catalog.remove(set(self.catalog.below(path)) - set(files))
             if len(files) > MAX_SINGLE_CHANGES:
                 self.begin()
                 return
             self.catalog.put(filter(None, (extract_facts(self.root, file, self.readers) for file in files)))
             return
         if not os.path.lexists(place):
-            self.catalog.gone([path, *self.catalog.below(path)])
+            self.catalog.remove([path, *self.catalog.below(path)])
             return
         if place.is_symlink() or not (self.catalog.get(path) or is_indexed(self.root, path, self.readers)):
             return
@@ -119,7 +119,7 @@ class IndexHost:
         if fresh is not None:
             self.catalog.put([fresh])
 
-    def tell(self) -> None:
+    def report_progress(self) -> None:
         """Report progress."""
         self._send(("progress", self.catalog.progress(), self.catalog.languages(), not self._pending()))
 
@@ -132,17 +132,17 @@ class IndexHost:
     def _build(self) -> None:
         while True:
             self._again = False
-            self.build.run()
+            self.builder.run()
             if not self._again:
                 return
 
     def _idle(self) -> None:
         if self.catalog.dirty and not self._is_building():
-            self.build.save()
+            self.builder.save()
 
     def _answer(self, id: int, name: str, arguments: tuple[object, ...]) -> None:
         try:
-            answer = self.answers.answer(name, arguments)
+            answer = self.engine.answer(name, arguments)
         except Exception as error:  # A failing question must not end the index.
             self._send(("failed", id, "".join(traceback.format_exception(error))))
             return
@@ -163,5 +163,5 @@ class IndexHost:
             self._inbox.put(None)
         # A long answer that nobody waits for any more does not keep the process alive.
         time.sleep(LAST_SECONDS)
-        self.build.close()
+        self.builder.close()
         os._exit(0)

@@ -268,7 +268,7 @@ def _add_import(shape: FileScopes, parsed: "ParsedFile", captures: Captures) -> 
     label = node_text(alias) if alias is not None else name or parsed.bound_by_import(module)
     imported = ImportedName(module, name)
     if alias is None and not name:
-        # `import a.b` binds `a`, which stands for the module `a`.
+        # `import a.b` binds `a`, which means the module `a`.
         imported = ImportedName(parsed.first_of_module(module))
     scope = shape.scope_at(at.start_byte)
     bound = NameBinding(label, "import", at, parsed, scope, at.end_byte, imported=imported)

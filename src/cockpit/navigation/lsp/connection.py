@@ -177,7 +177,7 @@ class JsonRpcClient(Endpoint):
             if future is not None:
                 future.set_exception(fault)
 
-    def hear(self, message: object) -> None:
+    def handle(self, message: object) -> None:
         """Handle one message in the reader's thread. Whatever it is, the thread goes on."""
         self.last_message_at = time.monotonic()
         if not isinstance(message, dict):
@@ -274,7 +274,7 @@ class LspConnection:
         self._client.shutdown()
 
     def _read(self) -> None:
-        self._reader.listen(self._client.hear)
+        self._reader.listen(self._client.handle)
         self._over = True
         self._reader.close()
         self._client.fail(LspServerGone("the server has ended"))

@@ -57,7 +57,7 @@ async def ask_server(
             return NoAnswer(f"{name} does not support that, although it declared it")
         return NoAnswer(f"{name}: {str(error)[:300]}", refused=True)
     except LspServerGone:
-        return NoAnswer(f"{name} stopped while it was asked", soon=True)
+        return NoAnswer(f"{name} stopped before it answered", soon=True)
     except LspNotSupported as error:
         return NoAnswer(str(error), refused=True)
     except MalformedMessage as error:

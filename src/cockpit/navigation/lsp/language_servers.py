@@ -165,7 +165,7 @@ class LanguageServers:
         """Start in the background what answers for `path`; nothing starts for a worktree. Returns at once."""
 
         async def start_unless_worktree() -> None:
-            if not await asyncio.to_thread(self._pool.look_at_root):
+            if not await asyncio.to_thread(self._pool.check_worktree):
                 self._want(path)
 
         if self._pool.is_worktree is False:
@@ -183,12 +183,12 @@ class LanguageServers:
     def rows(self) -> tuple[ServerRow, ...]:
         return self._pool.rows()
 
-    def watch(self, heard: Callable[[], None]) -> Callable[[], None]:
-        """Call `heard` on the loop whenever `rows()` or `published()` change. Returns a function that ends
+    def watch(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Call `listener` on the loop whenever `rows()` or `published()` change. Returns a function that ends
         it."""
         listeners = self._pool.listeners
-        listeners.append(heard)
-        return lambda: listeners.remove(heard) if heard in listeners else None
+        listeners.append(listener)
+        return lambda: listeners.remove(listener) if listener in listeners else None
 
     async def command(self, verb: ServerVerb, name: str) -> str:
         self._housekeeping.begin()

@@ -241,27 +241,27 @@ async def request_problems(server: LspServer, path: str) -> ProblemTuple:
         return await current_problems(server, document, True)
 
 
-async def current_problems(server: LspServer, document: OpenDocument, keep: bool) -> ProblemTuple:
-    """The problems of an open document. With `keep` they are stored as those of the file."""
+async def current_problems(server: LspServer, document: OpenDocument, store: bool) -> ProblemTuple:
+    """The problems of an open document; `store` also records them as those of the file."""
     while server.offer("diagnosticProvider") is None:
         raw = await _await_published(server, document)
         if raw is not None:
-            return await _problem_rows(server, document, raw[0], keep)
+            return await _problem_rows(server, document, raw[0], store)
     params: dict[str, object] = {"textDocument": {"uri": document.uri}}
     identifier = get_nested(server.offer("diagnosticProvider"), "identifier")
     if isinstance(identifier, str):
         params["identifier"] = identifier
     report = as_object(await server.ask("textDocument/diagnostic", params))
-    if keep:
+    if store:
         await _store_related(server, report.get("relatedDocuments"))
-    return await _problem_rows(server, document, report.get("items"), keep)
+    return await _problem_rows(server, document, report.get("items"), store)
 
 
-async def _problem_rows(server: LspServer, document: OpenDocument, raw: object, keep: bool) -> ProblemTuple:
+async def _problem_rows(server: LspServer, document: OpenDocument, raw: object, store: bool) -> ProblemTuple:
     name, text = server.spec.name, document.text
     rows = await asyncio.to_thread(server.problems.rows_of, document.path, raw, name, text)
-    if keep and server.problems.keep(document.path, rows, raw):
-        server.tell()
+    if store and server.problems.store(document.path, rows, raw):
+        server.notify_change()
     return rows
 
 
@@ -275,7 +275,7 @@ async def _store_related(server: LspServer, reports: object) -> None:
         if get_nested(report, "kind") == "full":
             raw, name = get_nested(report, "items"), server.spec.name
             text = await asyncio.to_thread(server.texts.get, path)
-            server.problems.keep(path, server.problems.rows_of(path, raw, name, text), raw)
+            server.problems.store(path, server.problems.rows_of(path, raw, name, text), raw)
 
 
 async def _await_published(server: LspServer, document: OpenDocument) -> tuple[object] | None:
@@ -307,7 +307,7 @@ async def request_staged_problems(
         originals = {
             path: document.text if document else None for path, document in zip(texts, documents, strict=True)
         }
-        server.problems.hold(texts)
+        server.problems.freeze(texts)
         try:
             _show_texts(server, base, originals)
             before = await _current_problems_by_path(server, texts)
@@ -316,7 +316,7 @@ async def request_staged_problems(
         finally:
             for path, text in originals.items():
                 server.documents.restore(path, text)
-            server.problems.hold(())
+            server.problems.freeze(())
     return before, after
 
 
@@ -370,7 +370,7 @@ async def notify_changed(server: LspServer, paths: Sequence[str]) -> None:
                 server.notify("workspace/didChangeWatchedFiles", {"changes": events})
         had_problems = [server.problems.forget(path) for path, is_there in existing if not is_there]
         if any(had_problems):
-            server.tell()
+            server.notify_change()
         await _refresh_problems(server, paths)
     except (LspError, MalformedMessage, TimeoutError):
         # It died or sends malformed messages: its supervisor restarts it, and it reads the files again.
@@ -390,13 +390,12 @@ def _file_events(server: LspServer, path: str, is_there: bool) -> list[dict[str,
 
 
 async def _refresh_problems(server: LspServer, paths: Sequence[str]) -> None:
-    """A server that publishes does so by itself; one that is asked is asked about changed files and those
-    with problems."""
+    """Request the problems of changed files and of those with problems, unless the server publishes them."""
     if server.offer("diagnosticProvider") is None:
         return
     open_paths = [document.path for document in server.documents.all()]
-    troubled = set(server.problems.troubled())
-    outdated = [path for path in reversed(open_paths) if path in paths or path in troubled]
+    with_problems = set(server.problems.paths())
+    outdated = [path for path in reversed(open_paths) if path in paths or path in with_problems]
     async with asyncio.timeout(REFRESH_SECONDS):
         for path in outdated[:MAX_REFRESHED]:
             await request_problems(server, path)

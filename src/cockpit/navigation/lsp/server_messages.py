@@ -225,7 +225,7 @@ class ProjectReadiness:
 
 
 class ProblemStore:
-    """The problems of one server as rows, by file. Files in `held` keep theirs while an overlay is staged.
+    """The problems of one server as rows, by file. Frozen files keep theirs while an overlay is staged.
     Thread-safe."""
 
     def __init__(self, root: str, texts: DocumentTextCache) -> None:
@@ -235,7 +235,7 @@ class ProblemStore:
         self._lock = threading.Lock()
         self._rows: dict[str, tuple[ProblemRow, ...]] = {}
         self._raw: dict[str, object] = {}
-        self._held_paths: frozenset[str] = frozenset()
+        self._frozen_paths: frozenset[str] = frozenset()
 
     def published(
         self, fresh: Mapping[str, PublishedProblems], server: str, version_of: Callable[[str], int | None]
@@ -255,7 +255,7 @@ class ProblemStore:
                 rows = self.rows_of(path, raw, server, body)
             except MalformedMessage:
                 continue
-            has_changed |= self.keep(path, rows, raw)
+            has_changed |= self.store(path, rows, raw)
         return has_changed
 
     def rows_of(
@@ -265,11 +265,11 @@ class ProblemStore:
         name, diagnostics = display_path(self._root, path), as_list(raw)[:MAX_PROBLEMS]
         return tuple(_problem_row(name, item, server, body, self.encoding) for item in diagnostics)
 
-    def keep(self, path: str, rows: tuple[ProblemRow, ...], raw: object) -> bool:
+    def store(self, path: str, rows: tuple[ProblemRow, ...], raw: object) -> bool:
         """Store `rows` of the file at absolute `path`. Returns whether they changed."""
         with self._lock:
             name = display_path(self._root, path)
-            if path in self._held_paths:
+            if path in self._frozen_paths:
                 return False
             self._raw[name] = raw
             has_changed = rows != self._rows.pop(name, ())
@@ -277,10 +277,10 @@ class ProblemStore:
                 self._rows[name] = rows
             return has_changed
 
-    def hold(self, paths: Iterable[str]) -> None:
+    def freeze(self, paths: Iterable[str]) -> None:
         """Keep the rows of `paths` (absolute) unchanged: the server is being shown other texts."""
         with self._lock:
-            self._held_paths = frozenset(paths)
+            self._frozen_paths = frozenset(paths)
 
     def forget(self, path: str) -> bool:
         """Forget the deleted file at absolute `path`. Returns whether it had problems."""
@@ -293,7 +293,7 @@ class ProblemStore:
         with self._lock:
             return dict(self._rows)
 
-    def troubled(self) -> tuple[str, ...]:
+    def paths(self) -> tuple[str, ...]:
         """The absolute paths of the files with problems."""
         with self._lock:
             return tuple(str(Path(self._root, name)) for name in self._rows)

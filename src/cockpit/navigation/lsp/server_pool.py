@@ -1,5 +1,5 @@
-"""The servers of a root: one supervisor each by language and file, started when needed, kept within
-limits, and the user's commands on them."""
+"""The servers of a root: their supervisors, which of them answer for a file, their limits, and the user's
+commands on them."""
 
 import asyncio
 import re
@@ -79,19 +79,19 @@ class LspServerPool:
         return [
             supervisor
             for supervisor in self.supervisors.values()
-            if (supervisor.spec.name == name if name else supervisor.touched)
+            if (supervisor.spec.name == name if name else supervisor.was_wanted)
         ]
 
     def may_start_for(self, path: str) -> bool:
         """Whether servers may start for `path` now. In a worktree the first question of a language goes to
         tree-sitter, so that many worktrees do not multiply servers. Called in a thread."""
-        is_worktree = self.look_at_root()
+        is_worktree = self.check_worktree()
         names = {language.name for language in find_languages(path, self._languages)}
         may = not is_worktree or bool(names & self._asked_languages)
         self._asked_languages |= names
         return may
 
-    def look_at_root(self) -> bool:
+    def check_worktree(self) -> bool:
         """Whether the root is a worktree: there `.git` is a file, not a folder. Blocking."""
         if self._is_worktree is None:
             self._is_worktree = Path(self.root, ".git").is_file()
@@ -143,12 +143,14 @@ class LspServerPool:
             await coldest.stop(f"stopped to free {coldest.megabytes} MiB; starts again when needed")
         if total > self.limits.megabytes:
             limit, name = self.limits.megabytes, up[0].spec.name
-            await up[0].stop(f"uses {total} MiB alone, more than {limit}; /lsp restart {name}", held=True)
+            await up[0].stop(
+                f"uses {total} MiB alone, more than {limit}; /lsp restart {name}", stays_stopped=True
+            )
 
     def rows(self) -> tuple[ServerRow, ...]:
         """Every server that was ever wanted; of programs that are not installed, only the first choice of
         a language."""
-        shown = [supervisor for supervisor in self.supervisors.values() if supervisor.touched]
+        shown = [supervisor for supervisor in self.supervisors.values() if supervisor.was_wanted]
 
         def has_better(supervisor: LspSupervisor) -> bool:
             """Whether another server of the language is installed, or comes first."""
@@ -192,7 +194,7 @@ async def run_command(pool: LspServerPool, verb: ServerVerb, name: str) -> str:
                 return "no server is waiting for approval"
             for supervisor in waiting:
                 await asyncio.to_thread(server_programs.approve, pool.approved, supervisor.spec, pool.root)
-                supervisor.touched = True
+                supervisor.was_wanted = True
                 await supervisor.restart()
             return "\n".join(f"allowed: {' '.join(supervisor.spec.command)}" for supervisor in waiting)
         case other:
@@ -202,7 +204,7 @@ async def run_command(pool: LspServerPool, verb: ServerVerb, name: str) -> str:
 async def _stop_server(pool: LspServerPool, supervisor: LspSupervisor, detail: str) -> None:
     """It stays stopped until the user restarts it. One that may not run now starts again once it may."""
     obstacle = await asyncio.to_thread(pool.gate, supervisor.spec)
-    await supervisor.stop(obstacle or detail, held=not obstacle)
+    await supervisor.stop(obstacle or detail, stays_stopped=not obstacle)
 
 
 def _describe_result(lives: list[LspSupervisor], action: str) -> str:
@@ -221,10 +223,10 @@ class LspHousekeeping:
         self._files = status_files.ProcessFiles(pool.folder)
         self._command = command
         self._task: asyncio.Task[None] | None = None
-        self._shown: tuple[ServerRow, ...] = ()
-        self._measured = 0.0
+        self._written_rows: tuple[ServerRow, ...] = ()
+        self._measured_at = 0.0
         self._closed = False
-        self._again: asyncio.Task[None] | None = None
+        self._refreshing: asyncio.Task[None] | None = None
 
     def begin(self) -> None:
         """Start if it does not run yet. Returns at once."""
@@ -235,8 +237,8 @@ class LspHousekeeping:
         """Stop, and remove the files for other processes."""
         self._closed = True
         task, self._task = self._task, None
-        if self._again is not None:
-            self._again.cancel()
+        if self._refreshing is not None:
+            self._refreshing.cancel()
         if task is not None:
             task.cancel()
             await asyncio.wait({task})
@@ -244,20 +246,20 @@ class LspHousekeeping:
 
     async def _run(self) -> None:
         while True:
-            await self.look()
+            await self.run_checks()
             await asyncio.sleep(self._pool.limits.every)
 
-    async def look(self) -> None:
+    async def run_checks(self) -> None:
         """Do one round of checks."""
         limits, now = self._pool.limits, time.monotonic()
         for supervisor in tuple(self._pool.supervisors.values()):
             await self._check_server(supervisor, now)
-        if now - self._measured >= limits.measured_every:
-            self._measured = now
+        if now - self._measured_at >= limits.measured_every:
+            self._measured_at = now
             await self._measure()
         rows = self._pool.rows()
-        if rows != self._shown:
-            self._shown = rows
+        if rows != self._written_rows:
+            self._written_rows = rows
             await asyncio.to_thread(self._files.write_rows, rows)
         request = await asyncio.to_thread(self._files.take_request)
         if request is not None:
@@ -275,7 +277,7 @@ class LspHousekeeping:
             await supervisor.stop("idle; starts again when needed")
         elif server.refreshed != server.incoming.refreshed:
             server.refreshed = server.incoming.refreshed
-            self._again = asyncio.create_task(requests.notify_changed(server, ()))
+            self._refreshing = asyncio.create_task(requests.notify_changed(server, ()))
 
     async def _measure(self) -> None:
         up = {

@@ -279,7 +279,7 @@ class LspServer:
         """Whether the process no longer answers."""
         return self._connection is None or self._connection.is_over
 
-    def tell(self) -> None:
+    def notify_change(self) -> None:
         """Notify listeners that something about this server changed."""
         self._on_change()
 

@@ -27,7 +27,7 @@ class LspSupervisor:
         self.log = log
         self.state: SupervisorState = "stopped"
         self.detail = ""
-        self.touched = False
+        self.was_wanted = False
         self.used = time.monotonic()
         self.megabytes = 0
         self.server: LspServer | None = None
@@ -40,7 +40,7 @@ class LspSupervisor:
         self._checked = 0.0
         self._is_closed = False
         self._is_installed = False
-        self._is_held = False
+        self._stays_stopped = False
 
     @property
     def is_up(self) -> bool:
@@ -59,10 +59,10 @@ class LspSupervisor:
 
     def want(self) -> None:
         """Start it in the background if it is down and may start. Returns at once."""
-        self.touched = True
+        self.was_wanted = True
         self.used = time.monotonic()
         may_retry = self.state in ("absent", "waiting") and self.used - self._checked > RECHECK_SECONDS
-        if not self._is_closed and not self._is_held and (self.state == "stopped" or may_retry):
+        if not self._is_closed and not self._stays_stopped and (self.state == "stopped" or may_retry):
             self._start()
 
     async def ready(self) -> LspServer:
@@ -84,9 +84,10 @@ class LspSupervisor:
             await self._signal.wait()
         return self.state in ("starting", "ready")
 
-    async def stop(self, detail: str, held: bool = False) -> None:
-        """Stop its process group. It starts again at the next use; if `held`, only after `restart`."""
-        self._is_held = held
+    async def stop(self, detail: str, stays_stopped: bool = False) -> None:
+        """Stop its process group. It starts again at the next use, or if `stays_stopped` only after
+        `restart`."""
+        self._stays_stopped = stays_stopped
         self._set("stopped", detail)
         self._ending = asyncio.create_task(self._end(self._ending), name=f"lsp-end-{self.spec.name}")
         await asyncio.shield(self._ending)
@@ -124,18 +125,18 @@ class LspSupervisor:
         if self._ending is not None:
             await asyncio.wait({self._ending})
         while True:
-            argv = await self._argv()
+            argv = await self._find_argv()
             if not argv:
                 return
             await self._context.make_room(self.spec)
-            reason = await self._live(argv)
-            pause = self._died(reason)
+            reason = await self._run_process(argv)
+            pause = self._plan_restart(reason)
             if pause is None:
                 return
             await asyncio.sleep(pause)
             self._set("starting", "")
 
-    async def _argv(self) -> tuple[str, ...]:
+    async def _find_argv(self) -> tuple[str, ...]:
         """What to start; empty if nothing can be started, and the state says why."""
         obstacle = await asyncio.to_thread(self._context.gate, self.spec)
         if obstacle:
@@ -150,7 +151,7 @@ class LspSupervisor:
         self._signal.notify()
         return argv
 
-    async def _live(self, argv: tuple[str, ...]) -> str:
+    async def _run_process(self, argv: tuple[str, ...]) -> str:
         """Run one process from start to end; returns why it ended."""
         context = self._context
         folder = await asyncio.to_thread(_server_folder, context.root, self.spec.folder)
@@ -177,7 +178,7 @@ class LspSupervisor:
         self._current = None
         return reason
 
-    def _died(self, reason: str) -> float | None:
+    def _plan_restart(self, reason: str) -> float | None:
         """Seconds until the next start; None if it may not start again."""
         now = time.monotonic()
         limits = self._context.limits
