@@ -112,10 +112,9 @@ class BackendLifecycle:
 
     async def _warm(self) -> None:
         live = await self.sources()
-        if live.index is None or live.servers is None:
-            return
-        self._track(asyncio.create_task(self._follow(live)))
-        await self._start_main_server(live, WARM_SECONDS)
+        if live.index is not None and live.servers is not None:
+            self._track(asyncio.create_task(self._follow_progress(live.index)))
+            await self._start_main_server(live, WARM_SECONDS)
 
     async def main_server(self, seconds: float) -> None:
         """Start the server of the language with the most files, and wait until it is ready or cannot
@@ -154,9 +153,8 @@ class BackendLifecycle:
             live.servers.seen(main.globs[0].replace("*", "main"))
         return main
 
-    async def _follow(self, sources: Backends) -> None:
-        """Report the index's progress until it is complete."""
-        while sources.index is not None and not await sources.index.whole(POLL_SECONDS):
+    async def _follow_progress(self, index: "TreeIndex") -> None:
+        while not await index.whole(POLL_SECONDS):
             self._notify()
         self._notify()
 

@@ -1,5 +1,6 @@
 """The index in its own process: builds, follows changes and answers one question after another."""
 
+import contextlib
 import os
 import queue
 import sys
@@ -55,7 +56,8 @@ class IndexHost:
             try:
                 message = self._inbox.get(timeout=IDLE_SECONDS)
             except queue.Empty:
-                self._idle()
+                if self.catalog.dirty and not self._is_building():
+                    self.builder.save()
                 continue
             match message:
                 case ("build",):
@@ -115,12 +117,10 @@ class IndexHost:
             return
         if place.is_symlink() or not (self.catalog.get(path) or is_indexed(self.root, path, self.readers)):
             return
-        fresh = extract_facts(self.root, path, self.readers)
-        if fresh is not None:
+        if (fresh := extract_facts(self.root, path, self.readers)) is not None:
             self.catalog.put([fresh])
 
     def report_progress(self) -> None:
-        """Report progress."""
         self._send(("progress", self.catalog.progress(), self.catalog.languages(), not self._pending()))
 
     def _pending(self) -> bool:
@@ -130,15 +130,10 @@ class IndexHost:
         return self._building is not None and self._building.is_alive()
 
     def _build(self) -> None:
-        while True:
+        self._again = True
+        while self._again:
             self._again = False
             self.builder.run()
-            if not self._again:
-                return
-
-    def _idle(self) -> None:
-        if self.catalog.dirty and not self._is_building():
-            self.builder.save()
 
     def _answer(self, id: int, name: str, arguments: tuple[object, ...]) -> None:
         try:
@@ -149,18 +144,14 @@ class IndexHost:
         self._send(("answer", id, answer))
 
     def _send(self, value: object) -> None:
-        with self._write:
-            try:
-                send(sys.stdout.buffer, value)
-            except OSError:
-                return
+        with self._write, contextlib.suppress(OSError):
+            send(sys.stdout.buffer, value)
 
     def _listen(self) -> None:
-        try:
+        with contextlib.suppress(EOFError, OSError):
             while True:
                 self._inbox.put(receive(sys.stdin.buffer))
-        except (EOFError, OSError):
-            self._inbox.put(None)
+        self._inbox.put(None)
         # A long answer that nobody waits for any more does not keep the process alive.
         time.sleep(LAST_SECONDS)
         self.builder.close()

@@ -58,32 +58,21 @@ def search_definitions(
 ) -> list[tuple[str, IndexedDefinition]]:
     """The best `limit` definitions by name; `Class.method` also matches the container."""
     container, _, last = query.replace("::", ".").rpartition(".")
+    ending = f".{container}".lower() if container else ""
     matches: list[tuple[tuple[int, int, int, int, str, int], str, IndexedDefinition]] = []
     for facts in files:
-        ranks = _rank_names(facts.names, last)
-        if not ranks:
-            continue
-        file_rank = path_rank(facts.path)
-        for row in facts.definitions():
+        words = facts.names.decode("utf-8", "replace").split("\n")
+        ranks = {name: rank for name in words if name and (rank := match_rank(last, name)) >= 0}
+        file_rank = path_rank(facts.path) if ranks else 0
+        for row in facts.definitions() if ranks else ():
             rank = ranks.get(row.name, -1)
-            if rank < 0 or not _is_in_container(row.container, container):
+            if rank < 0 or not f".{row.container}".lower().endswith(ending):
                 continue
             depth = row.container.count(".") + (1 if row.container else 0)
             key = (rank, file_rank, depth, len(row.name), facts.path, row.line)
             matches.append((key, facts.path, row))
     matches.sort(key=lambda match: match[0])
     return [(path, row) for _, path, row in matches[:limit]]
-
-
-def _rank_names(names: bytes, query: str) -> dict[str, int]:
-    """The names of a file that match, each with its rank."""
-    words = names.decode("utf-8", "replace").split("\n")
-    ranks = {name: match_rank(query, name) for name in words if name}
-    return {name: rank for name, rank in ranks.items() if rank >= 0}
-
-
-def _is_in_container(container: str, queried: str) -> bool:
-    return not queried or f".{container}".lower().endswith(f".{queried}".lower())
 
 
 def count_common_folders(first: str, second: str) -> int:

@@ -248,7 +248,6 @@ def _add_binding(
 
 
 def _contains_scope(whole: "Node", scope: NameScope) -> bool:
-    """Whether a scope belongs to a definition itself."""
     inside = whole.start_byte <= scope.start and scope.end <= whole.end_byte
     return inside and scope.node.descendant_count <= whole.descendant_count
 
@@ -265,11 +264,15 @@ def _add_import(shape: FileScopes, parsed: "ParsedFile", captures: Captures) -> 
     name = "default" if "default" in captures else node_text(named) if named is not None else ""
     alias = captures["alias"][0] if "alias" in captures else None
     at = alias or named or node
-    label = node_text(alias) if alias is not None else name or parsed.bound_by_import(module)
+    label = node_text(alias) if alias is not None else name
     imported = ImportedName(module, name)
-    if alias is None and not name:
-        # `import a.b` binds `a`, which means the module `a`.
-        imported = ImportedName(parsed.first_of_module(module))
+    if not label and parsed.language == "python":
+        # `import a.b` binds `a`, the module `a`.
+        label = module.split(".")[0]
+        imported = ImportedName(label)
+    elif not label:
+        # Go's `import "x.y/sub"` binds `sub`.
+        label = re.split(r"[./:]+", module)[-1]
     scope = shape.scope_at(at.start_byte)
     bound = NameBinding(label, "import", at, parsed, scope, at.end_byte, imported=imported)
     known = shape.bound.get(at.start_byte)
@@ -380,15 +383,6 @@ class ParsedFile:
         if query is None:
             return []
         return [captures for _, captures in QueryCursor(query).matches(self.tree.root_node)]
-
-    def bound_by_import(self, module: str) -> str:
-        """The name that importing a whole module binds: `a` for Python's `a.b`, `sub` for Go's `x.y/sub`."""
-        if self.language == "python":
-            return module.split(".")[0]
-        return re.split(r"[./:]+", module)[-1]
-
-    def first_of_module(self, module: str) -> str:
-        return module.split(".")[0] if self.language == "python" else module
 
     def node_at(self, line: int, column: int) -> "Node | None":
         """The name at a position, or the one that ends there. Both numbers count from 1."""

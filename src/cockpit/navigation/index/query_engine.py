@@ -180,7 +180,7 @@ class QueryEngine:
         parsed = self._parsed(at.path)
         if parsed is None:
             return ()
-        resolver = self._resolver()
+        resolver = SymbolResolver(self.files, self.catalog, time.monotonic() + RESOLVE_SECONDS)
         targets = self._targets(resolver, parsed, at)
         uses = UsageSearch(resolver, targets)
         match relation:
@@ -219,7 +219,8 @@ class QueryEngine:
         parsed = self._parsed(at.path)
         if parsed is None:
             return ""
-        for target in self._targets(self._resolver(), parsed, at):
+        resolver = SymbolResolver(self.files, self.catalog, time.monotonic() + RESOLVE_SECONDS)
+        for target in self._targets(resolver, parsed, at):
             if not isinstance(target, NameBinding):
                 continue
             place = (target.node.start_point[0] + 1, target.parsed.lines.column(*target.node.start_point))
@@ -227,9 +228,6 @@ class QueryEngine:
                 if (row.line, row.column) == place:
                     return definition_hover(target.parsed, row, node)
         return ""
-
-    def _resolver(self) -> SymbolResolver:
-        return SymbolResolver(self.files, self.catalog, time.monotonic() + RESOLVE_SECONDS)
 
     def _targets(self, resolver: SymbolResolver, parsed: ParsedFile, at: Position) -> list[Target]:
         """What the name at a position refers to; without a name, the definition around it."""

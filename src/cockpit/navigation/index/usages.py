@@ -83,6 +83,7 @@ class SubclassSearch:
 
 
 def find_own_members(owner: NameBinding, name: str) -> list[NameBinding]:
+    """The members called `name` that a class itself defines."""
     scopes = [scope for scope in owner.parsed.shape.scopes if scope.owner is owner]
     return [binding for scope in scopes for binding in scope.names.get(name, ()) if binding.imported is None]
 

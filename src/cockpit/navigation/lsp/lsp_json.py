@@ -93,6 +93,9 @@ def _parse_server(
         raise _InvalidLspEntry(
             f'{name}.extensionToLanguage must map suffixes to languages, as in {{".go": "go"}}'
         )
+    restart = entry.get("restartOnCrash", True)
+    if not isinstance(restart, bool):
+        raise _InvalidLspEntry(f"{name}.restartOnCrash must be true or false")
     settings = entry.get("settings", {})
     if not isinstance(settings, dict):
         raise _InvalidLspEntry(f"{name}.settings must be an object")
@@ -103,16 +106,16 @@ def _parse_server(
         environment=_string_table(name, entry, "env"),
         initialization=_json(entry.get("initializationOptions")),
         settings={str(key): _json(value) for key, value in settings.items()},
-        folder=_text(name, entry, "workspaceFolder", ""),
+        folder=_text(name, entry, "workspaceFolder"),
         startup_seconds=_seconds(name, entry, "startupTimeout", 10.0),
         shutdown_seconds=_seconds(name, entry, "shutdownTimeout", 2.0),
-        restart=_flag(name, entry, "restartOnCrash"),
+        restart=restart,
     )
     return server, suffixes
 
 
 def _command(name: str, entry: Mapping[str, object]) -> tuple[str, ...]:
-    command = _text(name, entry, "command", "")
+    command = _text(name, entry, "command")
     args = entry.get("args", [])
     if not command:
         raise _InvalidLspEntry(f"{name}.command must name a program")
@@ -121,8 +124,8 @@ def _command(name: str, entry: Mapping[str, object]) -> tuple[str, ...]:
     return (command, *args)
 
 
-def _text(name: str, entry: Mapping[str, object], key: str, default: str) -> str:
-    value = entry.get(key, default)
+def _text(name: str, entry: Mapping[str, object], key: str) -> str:
+    value = entry.get(key, "")
     if not isinstance(value, str):
         raise _InvalidLspEntry(f"{name}.{key} must be a string")
     return value
@@ -143,13 +146,6 @@ def _seconds(name: str, entry: Mapping[str, object], key: str, default: float) -
     if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
         raise _InvalidLspEntry(f"{name}.{key} must be a number of milliseconds")
     return value / 1000
-
-
-def _flag(name: str, entry: Mapping[str, object], key: str) -> bool:
-    value = entry.get(key, True)
-    if not isinstance(value, bool):
-        raise _InvalidLspEntry(f"{name}.{key} must be true or false")
-    return value
 
 
 def _json(value: object) -> Json:

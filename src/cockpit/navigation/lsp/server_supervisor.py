@@ -154,7 +154,8 @@ class LspSupervisor:
     async def _run_process(self, argv: tuple[str, ...]) -> str:
         """Run one process from start to end; returns why it ended."""
         context = self._context
-        folder = await asyncio.to_thread(_server_folder, context.root, self.spec.folder)
+        named = Path(context.root, self.spec.folder)
+        folder = str(named) if await asyncio.to_thread(named.is_dir) else context.root
         server = self._current = LspServer(self.spec, folder, self.log, context)
         try:
             async with asyncio.timeout(self.spec.startup_seconds):
@@ -211,9 +212,3 @@ class LspSupervisor:
         self.state, self.detail = state, detail
         self._signal.notify()
         self._context.on_change()
-
-
-def _server_folder(root: str, named: str) -> str:
-    """Where a server runs: the root, or the folder below it that its entry names."""
-    below = Path(root, named)
-    return str(below) if named and below.is_dir() else root
