@@ -204,10 +204,6 @@ def _notify_changed(live: Backends, paths: tuple[str, ...]) -> None:
         live.index.changed(paths)
 
 
-def _ignore_warning(text: str) -> None:
-    return
-
-
 @dataclass(frozen=True, slots=True)
 class NavigatorConfig:
     """What a navigator is made from. `state` and `cache` are cockpit's folders, not the root's. `warn` gets
@@ -218,7 +214,7 @@ class NavigatorConfig:
     trusted: bool
     state: str
     cache: str
-    warn: Callable[[str], None] = field(default=_ignore_warning, compare=False)
+    warn: Callable[[str], None] = field(default=lambda _: None, compare=False)
     serves: bool = True
 
 

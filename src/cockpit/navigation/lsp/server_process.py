@@ -76,18 +76,11 @@ CHARACTER_COUNTING_SERVERS = ("jedi-language-server", "pylsp")
 # clangd compiles headers in the background. `wantDiagnostics` (its extension of `didChange`) makes it finish
 # with each version instead of skipping to the last: see `requests.EXTRA_BLANK_LINES`.
 STALE_PROBLEM_SERVERS: Mapping[str, Mapping[str, object]] = {"clangd": {"wantDiagnostics": True}}
+# The methods whose names do not follow from those of the capabilities.
 CAPABILITY_METHODS = {
-    "diagnosticProvider": "textDocument/diagnostic",
-    "renameProvider": "textDocument/rename",
-    "definitionProvider": "textDocument/definition",
-    "implementationProvider": "textDocument/implementation",
-    "referencesProvider": "textDocument/references",
-    "hoverProvider": "textDocument/hover",
-    "documentSymbolProvider": "textDocument/documentSymbol",
     "workspaceSymbolProvider": "workspace/symbol",
     "callHierarchyProvider": "textDocument/prepareCallHierarchy",
     "typeHierarchyProvider": "textDocument/prepareTypeHierarchy",
-    "codeActionProvider": "textDocument/codeAction",
     "documentFormattingProvider": "textDocument/formatting",
     "executeCommandProvider": "workspace/executeCommand",
 }
@@ -114,7 +107,7 @@ def find_capability(capabilities: object, registered: Mapping[str, tuple[str, ob
     declared = get_nested(capabilities, *name.split("."))
     if declared is not None and declared is not False:
         return declared
-    method = CAPABILITY_METHODS.get(name, "")
+    method = CAPABILITY_METHODS.get(name, f"textDocument/{name.removesuffix('Provider')}")
     for registered_method, options in registered.values():
         if registered_method == method:
             return options if options is not None else True
@@ -265,14 +258,14 @@ class LspServer:
         """Whether a request has waited too long while the server sent nothing at all."""
         if self._connection is None:
             return False
-        connection = self._connection
-        self.pending = {key: at for key, at in self.pending.items() if at > connection.last_answer_at}
-        waited = now - max(min(self.pending.values(), default=now), connection.last_message_at)
+        connection, client = self._connection, self._connection.client
+        self.pending = {key: at for key, at in self.pending.items() if at > client.last_answer_at}
+        waited = now - max(min(self.pending.values(), default=now), client.last_message_at)
         # It may only have dropped a cancelled request, as some do: probe it before it is stopped.
         if waited > self.limits.hung / 2 and not self._probed:
             connection.probe()
         self._probed = waited > self.limits.hung / 2
-        return connection.stuck or waited > self.limits.hung
+        return connection.writer.stuck or waited > self.limits.hung
 
     @property
     def is_over(self) -> bool:
