@@ -88,7 +88,7 @@ verdicts = st.builds(
     capabilities=st.frozensets(st.sampled_from(get_args(Capability)), max_size=2),
     sandbox=st.sampled_from(("read", "build", None)),
     may_remember=st.booleans(),
-    person_only=st.booleans(),
+    user_only=st.booleans(),
 )
 rules = st.lists(
     st.builds(

@@ -122,7 +122,7 @@ async def test_leaving_with_work_that_is_nowhere_else_needs_a_word(repo: Repo) -
         await result_of(driver, "write", path="new.txt", content="x\n")
         refused = await result_of(driver, "leave_worktree")
         assert refused.outcome == "error"
-        assert "say `keep`, `merge`" in refused.text
+        assert "set `keep`, `merge`" in refused.text
         refused = await result_of(driver, "leave_worktree", remove=True)
         assert refused.outcome == "error"
         assert main_of(driver).main.folder.tree is not None

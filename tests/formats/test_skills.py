@@ -83,7 +83,7 @@ def test_every_field_of_claude_is_understood(tmp_path: Path) -> None:
     assert read.description == "Deploys the service. Use when: somebody asks for a release."
     assert read.when == 'also for "ship it"'
     assert (read.hint, read.arguments) == ("[stage] [version]", ("stage", "version"))
-    assert not read.for_model and read.for_person
+    assert not read.for_model and read.for_user
     assert read.allowed_tools == ("Bash(git add *)", "Bash(npm run:*)", "Read", "mcp__ci__*")
     assert read.denied_tools == ("WebFetch", "WebSearch")
     assert (read.model, read.effort, read.shell) == ("medium", "high", "bash")
@@ -101,7 +101,7 @@ def test_every_field_of_claude_is_understood(tmp_path: Path) -> None:
 @pytest.mark.parametrize("word", ["no", "off", "false", "0", "No", '"off"'])
 def test_booleans_are_written_in_many_ways(tmp_path: Path, word: str) -> None:
     fields = {"description": "D", "user-invocable": word}
-    assert not skill(write(tmp_path / "a" / "SKILL.md", **fields)).for_person
+    assert not skill(write(tmp_path / "a" / "SKILL.md", **fields)).for_user
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from cockpit.plugin.values import Skill
 def register_skills(register, scope):
     body = "Tidy $what in $where. !`touch ran`"
     register(Skill("tidy", "Tidies up", lambda: body, arguments=("what", "where")))
-    register(Skill("secret", "Of the agent alone", lambda: "no", for_person=False))
+    register(Skill("secret", "Of the agent alone", lambda: "no", for_user=False))
 """
 
 

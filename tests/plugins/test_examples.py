@@ -1,4 +1,4 @@
-"""Each example plugin in a real session: what it brings is there, and does what its readme says."""
+"""Each example plugin in a real session: its values are registered and do what its readme says."""
 
 import json
 import sqlite3
@@ -44,7 +44,7 @@ def git(folder: Path, *arguments: str) -> str:
 
 
 def repository(folder: Path, message: str = "Raise the tax") -> str:
-    """A repository with one commit on `main`; the commit's name."""
+    """Create a repository with one commit on `main` and return the commit's short hash."""
     git(folder, "init", "--quiet", "-b", "main")
     git(folder, "config", "user.email", "ada@example.org")
     (folder / "tax.py").write_text("TAX = 7\n", encoding="utf-8")
@@ -53,7 +53,7 @@ def repository(folder: Path, message: str = "Raise the tax") -> str:
     return git(folder, "rev-parse", "--short", "HEAD")
 
 
-async def test_decider_nothing_is_committed_to_main(
+async def test_decider_blocks_commits_to_main(
     project: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use(monkeypatch, home, "branch")
@@ -63,23 +63,25 @@ async def test_decider_nothing_is_committed_to_main(
     async with driving(project, options=FULL) as driver:
         await driver.prompt("commit")
         rows = await driver.channel.ask(Plugins())
-    refused, read = [one.result for one in driver.all(ToolCallFinished)]
-    assert refused.outcome == "denied" and "make a branch first" in refused.text and read.outcome == "ok"
+    refused, read = [row.result for row in driver.all(ToolCallFinished)]
+    assert refused.outcome == "denied" and "create a branch first" in refused.text and read.outcome == "ok"
     assert isinstance(rows, PluginRows)
     row = next(row for row in rows.rows if row.name == "branch")
-    # Both calls were judged by it, and what that took is told.
+    # It judged both calls, and its time is reported.
     assert row.calls == {"deciders": 2} and row.spent["deciders"] >= 0 and "deciders" in row.hooks
 
 
-async def test_model_a_program_answers(project: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_model_answers_with_the_output_of_a_program(
+    project: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     echo = [sys.executable, "-c", "import sys; print(len(sys.stdin.read().split('User: ')), 'heard')"]
     use(monkeypatch, home, "pipe", f"command = {json.dumps(echo)}")
     async with driving(project, options=RunOptions(model="pipe:echo")) as driver:
         await driver.prompt("hello")
         await driver.prompt("again")
-    messages = [one.message for one in driver.all(MessageFinished)]
-    said = [one.text.strip() for one in messages if isinstance(one, AssistantMessage)]
-    assert said == ["2 heard", "3 heard"]
+    messages = [row.message for row in driver.all(MessageFinished)]
+    answers = [row.text.strip() for row in messages if isinstance(row, AssistantMessage)]
+    assert answers == ["2 heard", "3 heard"]
 
 
 async def test_role_is_listed_with_its_description(
@@ -104,7 +106,7 @@ async def test_skills_are_listed(project: Path, home: Path, monkeypatch: pytest.
     assert names == ["python-packaging", "python-profiling", "python-typing"]
 
 
-async def test_mention_completes_and_puts_the_commit_beside_the_prompt(
+async def test_mention_completes_and_adds_the_commit_to_the_prompt(
     project: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use(monkeypatch, home, "mention_commit")
@@ -120,7 +122,7 @@ async def test_mention_completes_and_puts_the_commit_beside_the_prompt(
     assert "Raise the tax" in text and "+TAX = 7" in text
 
 
-async def test_command_asks_for_a_note_on_what_was_done(
+async def test_command_asks_for_a_note_on_recent_work(
     project: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use(monkeypatch, home, "standup", 'since = "2.days"')
@@ -135,7 +137,7 @@ async def test_command_asks_for_a_note_on_what_was_done(
     assert "- Raise the tax" in plain_text(started.content) and "?? new.py" in plain_text(started.content)
 
 
-async def test_context_tells_the_commands_of_a_trusted_project_only(
+async def test_context_lists_the_commands_of_a_trusted_project_only(
     project: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use(monkeypatch, home, "project_commands")
@@ -154,7 +156,7 @@ async def test_context_tells_the_commands_of_a_trusted_project_only(
     assert next(row for row in rows.rows if row.name == "project_commands").calls["context"] >= 1
 
 
-async def test_guard_sends_the_model_back_while_the_check_is_red(
+async def test_guard_sends_the_model_back_while_the_check_fails(
     project: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use(monkeypatch, home, "done", 'command = "grep -q right answer.txt"')
@@ -163,11 +165,11 @@ async def test_guard_sends_the_model_back_while_the_check_is_red(
     async with driving(project, options=FULL) as driver:
         ended = await driver.prompt("answer")
     assert ended.stop_reason == "end_turn" and (project / "answer.txt").read_text("utf-8") == "right"
-    checks = [one.result for one in driver.all(ToolCallFinished) if one.result.name == "shell"]
-    assert [one.outcome for one in checks] == ["error", "ok"]
+    checks = [row.result for row in driver.all(ToolCallFinished) if row.result.name == "shell"]
+    assert [row.outcome for row in checks] == ["error", "ok"]
 
 
-async def test_guard_a_person_may_refuse_the_check(
+async def test_guard_lets_the_user_refuse_the_check(
     project: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use(monkeypatch, home, "done", 'command = "touch checked"')
@@ -175,8 +177,8 @@ async def test_guard_a_person_may_refuse_the_check(
     options = RunOptions(model="scripted:script", mode="auto-edit")
     async with driving(project, options=options) as driver:
         turn = await driver.begin("write")
-        asked = await driver.next(ApprovalRequested)
-        await driver.decide(asked.id, "reject_once")
+        approval = await driver.next(ApprovalRequested)
+        await driver.decide(approval.id, "reject_once")
         assert (await driver.end(turn)).stop_reason == "end_turn"
     assert not (project / "checked").exists()
 
@@ -197,7 +199,7 @@ async def test_observer_writes_a_row_for_every_turn(
     assert second.endswith("end_turn")
 
 
-async def test_resident_keeps_a_program_for_as_long_as_the_session(
+async def test_resident_runs_a_program_as_long_as_the_session(
     project: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use(monkeypatch, home, "awake")
@@ -210,14 +212,14 @@ async def test_resident_keeps_a_program_for_as_long_as_the_session(
     script(project.parent, {"text": "hi"})
     async with driving(project) as driver:
         await driver.until(
-            lambda one: (
-                isinstance(one.event, PanelChanged)
-                and any(row.state == "awake by caffeinate" for row in one.event.rows)
+            lambda row: (
+                isinstance(row.event, PanelChanged)
+                and any(row.state == "kept awake by caffeinate" for row in row.event.rows)
             )
         )
 
 
-async def test_runner_a_program_does_the_task_of_a_role(
+async def test_runner_gives_the_task_of_a_role_to_a_program(
     project: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shouts = [sys.executable, "-c", "import sys; print(sys.argv[-1].splitlines()[-1].upper())"]
@@ -225,7 +227,7 @@ async def test_runner_a_program_does_the_task_of_a_role(
     script(project.parent, {"calls": [call("delegate", role="outside", task="count cats")]}, {"text": "ok"})
     async with driving(project, options=FULL) as driver:
         await driver.prompt("ask them")
-    (result,) = [one.result for one in driver.all(ToolCallFinished)]
+    (result,) = [row.result for row in driver.all(ToolCallFinished)]
     assert "COUNT CATS" in result.text
 
 
@@ -237,7 +239,7 @@ async def test_panel_lists_the_notes_of_a_trusted_folder(
     script(project.parent, {"text": "hi"})
     async with driving(project, options=TRUSTED) as driver:
         changed = await driver.until(
-            lambda one: isinstance(one.event, PanelChanged) and one.event.panel == "todos"
+            lambda row: isinstance(row.event, PanelChanged) and row.event.panel == "todos"
         )
         panels = await driver.channel.ask(Listing("panels"))
     assert isinstance(changed.event, PanelChanged) and isinstance(panels, ListingRows)
@@ -253,12 +255,12 @@ async def test_renderer_shows_a_table_and_the_model_reads_the_text(
     script(project.parent, {"calls": [call("read", path="prices.tsv")]}, {"text": "cheap"})
     async with driving(project) as driver:
         await driver.prompt("read")
-    (result,) = [one.result for one in driver.all(ToolCallFinished)]
+    (result,) = [row.result for row in driver.all(ToolCallFinished)]
     assert result.blocks == (Table(("name", "price"), (("tea", "3.5"), ("milk", "1")), "prices.tsv: 2 rows"),)
     assert "tea\t3.5" in result.text and driver.all(TurnFinished)
 
 
-async def test_theme_its_colours_reach_the_screen(
+async def test_theme_colours_reach_the_screen(
     project: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use(monkeypatch, home, "theme_solarized")
@@ -267,7 +269,7 @@ async def test_theme_its_colours_reach_the_screen(
         listed = await driver.channel.ask(Listing("themes"))
     assert isinstance(listed, ListingRows)
     found, problems = themes.plugin_themes([row for row in listed.rows if row.plugin == "theme_solarized"])
-    assert [(one.name, one.dark) for one in found] == [("solarized-dark", True), ("solarized-light", False)]
+    assert [(row.name, row.dark) for row in found] == [("solarized-dark", True), ("solarized-light", False)]
     assert not problems
 
 
@@ -283,6 +285,6 @@ async def test_mcp_server_is_started_and_its_tool_reads_a_database(
     async with driving(project, options=FULL) as driver:
         await driver.prompt("what is sold?")
         servers = await driver.channel.ask(Listing("mcp_servers"))
-    (result,) = [one.result for one in driver.all(ToolCallFinished)]
+    (result,) = [row.result for row in driver.all(ToolCallFinished)]
     assert "tea\t3.5" in result.text
     assert isinstance(servers, ListingRows) and "sqlite" in [row.name for row in servers.rows]

@@ -1,4 +1,4 @@
-"""The plugin as a person has it: installed by cockpit, found by its entry point, driven in a real session."""
+"""The plugin as a user has it: installed by cockpit, found by its entry point, used in a real session."""
 
 import json
 import sys
@@ -21,13 +21,13 @@ PLUGIN = EXAMPLES / "cockpit-hello-tool"
 
 
 def hello(**arguments: Json) -> Mapping[str, Json]:
-    """A call of the tool, as the scripted model makes it."""
+    """A call of the tool by the scripted model."""
     return {"name": "hello", "arguments": arguments}
 
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home in which three examples are installed by cockpit, built of these sources."""
+    """A home in which cockpit installed three examples, built from these sources."""
     folder = tmp_path_factory.mktemp("installed")
     sources = [
         str(EXAMPLES / name) for name in ("cockpit-hello-tool", "cockpit-lang-lua", "cockpit-skills-python")
@@ -41,7 +41,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def home(home: Path, installed: Path) -> Path:
-    """A home of the test's own with what is installed."""
+    """A separate home with the installed plugins."""
     (home / "data").symlink_to(installed / "data")
     return home
 
@@ -57,7 +57,7 @@ def project(root: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
         del sys.modules[name]
 
 
-async def test_it_is_listed_with_what_it_registers(project: Path) -> None:
+async def test_plugin_is_listed_with_its_values(project: Path) -> None:
     script(project.parent, {"text": "hi"})
     async with driving(project) as driver:
         plugins = await driver.channel.ask(Plugins())
@@ -69,25 +69,25 @@ async def test_it_is_listed_with_what_it_registers(project: Path) -> None:
     assert next(row for row in tools.rows if row.name == "hello").layer == "plugin"
 
 
-def test_all_that_was_installed_is_loaded(root: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_installed_plugins_are_loaded(root: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COCKPIT_PLUGINS")
     rows = json.loads(cockpit("plugins", "--json", cwd=root).out)
     states = {row["name"]: row["state"] for row in rows if row["distribution"] != "cockpit-agent"}
     assert states == dict.fromkeys(("hello", "language_lua", "skills_python"), "loaded")
     shown = json.loads(cockpit("plugins", "info", "skills_python", "--json", cwd=root).out)[0]
-    # Files beside the code came along.
+    # The files beside the code were installed, too.
     assert len(shown["registers"]) == 3
 
 
-async def test_the_model_calls_it_without_asking_anybody(project: Path) -> None:
+async def test_model_calls_the_tool_without_approval(project: Path) -> None:
     calls = [hello(name="Ada"), hello(name="林", loud=True)]
     script(project.parent, {"calls": calls}, {"text": "greeted"})
     async with driving(project) as driver:
         await driver.prompt("greet them")
         await driver.invoke("hello")
         shown = await driver.next(Noticed)
-    assert [one.title for one in driver.all(ToolCallStarted)] == ["hello Ada", "hello 林"]
-    assert [one.result.text for one in driver.all(ToolCallFinished)] == ["Hello, Ada!", "HELLO, 林!"]
+    assert [event.title for event in driver.all(ToolCallStarted)] == ["hello Ada", "hello 林"]
+    assert [event.result.text for event in driver.all(ToolCallFinished)] == ["Hello, Ada!", "HELLO, 林!"]
     assert plain_text(shown.content) == "Ada, 林"
     assert driver.all(MessageFinished)[-1].message.text == "greeted"
 
@@ -97,13 +97,13 @@ async def test_wrong_arguments_tell_the_model_what_to_do(project: Path) -> None:
     script(project.parent, {"calls": calls}, {"text": "hm"})
     async with driving(project) as driver:
         await driver.prompt("greet")
-    results = [one.result for one in driver.all(ToolCallFinished)]
-    assert [one.outcome for one in results] == ["error"] * 3
-    assert "name whom to greet" in results[0].text
+    results = [event.result for event in driver.all(ToolCallFinished)]
+    assert [event.outcome for event in results] == ["error"] * 3
+    assert "write who to greet" in results[0].text
     assert "`name` is missing" in results[1].text and "`colour`" in results[2].text
 
 
-async def test_its_own_settings_table_reaches_it(project: Path, home: Path) -> None:
+async def test_plugin_receives_its_settings_table(project: Path, home: Path) -> None:
     (home / "config").mkdir()
     (home / "config" / "settings.toml").write_text('[plugins.hello]\ngreeting = "Moin"\n', encoding="utf-8")
     script(project.parent, {"calls": [hello(name="Ada")]}, {"text": "greeted"})
@@ -112,7 +112,7 @@ async def test_its_own_settings_table_reaches_it(project: Path, home: Path) -> N
     assert driver.all(ToolCallFinished)[0].result.text == "Moin, Ada!"
 
 
-async def test_it_can_be_switched_off(project: Path, home: Path) -> None:
+async def test_plugin_can_be_disabled(project: Path, home: Path) -> None:
     (home / "config").mkdir()
     (home / "config" / "settings.toml").write_text('[plugins]\ndisabled = ["hello"]\n', encoding="utf-8")
     script(project.parent, {"calls": [hello(name="Ada")]}, {"text": "no"})
@@ -121,6 +121,6 @@ async def test_it_can_be_switched_off(project: Path, home: Path) -> None:
     assert "there is no tool called hello" in driver.all(ToolCallFinished)[0].result.text
 
 
-def test_it_is_short_enough_to_be_read_at_one_sitting() -> None:
+def test_example_is_short() -> None:
     lines = [line for path in (PLUGIN / "src").rglob("*.py") for line in path.read_text("utf-8").splitlines()]
     assert len(lines) <= 150

@@ -1,4 +1,4 @@
-"""The language plugin as a person has it: built, installed, found by its entry point, asked about code."""
+"""The language plugin as a user has it: installed, found by its entry point, used on code."""
 
 import subprocess
 import sys
@@ -60,7 +60,7 @@ async def places(channel: Channel, query: Symbols | Navigate) -> list[str]:
     return [f"{row.kind} {row.name} {row.path}:{row.line}" for row in answer.rows]
 
 
-async def test_it_is_listed_with_what_it_registers(project: Path) -> None:
+async def test_plugin_is_listed_with_its_values(project: Path) -> None:
     async with driving(project) as driver:
         plugins = await driver.channel.ask(Plugins())
     assert isinstance(plugins, PluginRows)
@@ -68,7 +68,7 @@ async def test_it_is_listed_with_what_it_registers(project: Path) -> None:
     assert (row.distribution, row.state, row.registers) == ("cockpit-lang-lua", "loaded", ("languages: lua",))
 
 
-async def test_its_files_have_outlines_definitions_and_references(project: Path) -> None:
+async def test_lua_files_have_outlines_definitions_and_references(project: Path) -> None:
     async with driving(project) as driver:
         outline = await places(driver.channel, Symbols("", "shop/cart.lua"))
         definition = await places(driver.channel, Navigate("definition", "main.lua:2:6", "tree-sitter"))
@@ -84,7 +84,7 @@ async def test_its_files_have_outlines_definitions_and_references(project: Path)
     assert uses == ["reference add main.lua:2", "method add shop/cart.lua:4"]
 
 
-async def test_a_server_that_is_not_installed_says_how_it_would_be(
+async def test_missing_server_says_how_to_install_it(
     project: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -96,6 +96,6 @@ async def test_a_server_that_is_not_installed_says_how_it_would_be(
     assert row.state == "absent" and "brew install lua-language-server" in row.detail
 
 
-def test_it_is_short_enough_to_be_read_at_one_sitting() -> None:
+def test_example_is_short() -> None:
     lines = [line for path in (PLUGIN / "src").rglob("*.py") for line in path.read_text("utf-8").splitlines()]
     assert len(lines) <= 150

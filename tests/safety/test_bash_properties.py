@@ -164,7 +164,7 @@ def test_a_fault_of_the_reader_is_an_ask_for_a_user() -> None:
             raise RuntimeError("broken")
 
     verdict = judge_line("cat /x/y", "bash", GROUND, RuleSet(by_program=Broken())).verdict
-    assert (verdict.level, verdict.person_only, verdict.rules) == ("ask", True, ("unread",))
+    assert (verdict.level, verdict.user_only, verdict.rules) == ("ask", True, ("unread",))
 
 
 def test_long_and_deep_lines_are_read_to_the_end_or_asked_about() -> None:

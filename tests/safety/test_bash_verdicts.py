@@ -65,7 +65,7 @@ def test_a_nul_is_refused_and_hidden_characters_are_named_and_asked_about() -> N
     for sign, name in (("\r", "U+000D"), ("\u202e", "U+202E"), ("\u200b", "U+200B"), ("\u00a0", "U+00A0")):
         verdict = judged(f"ls{sign} -la").verdict
         assert verdict.level == "ask"
-        assert verdict.person_only
+        assert verdict.user_only
         assert name in verdict.reason
     assert judged("rm -rf /\u200b").verdict.level == "deny"
 

@@ -1,4 +1,4 @@
-"""A repository with a commit of today."""
+"""A repository with a commit from today."""
 
 import subprocess
 from pathlib import Path
@@ -18,12 +18,12 @@ def git(folder: Path, *arguments: str) -> None:
     subprocess.run(("git", *arguments), cwd=folder, check=True)
 
 
-def test_commits_become_a_prompt_and_nothing_becomes_none(tmp_path: Path) -> None:
+def test_commits_become_a_prompt_and_without_commits_none_is_sent(tmp_path: Path) -> None:
     trial = Trial(PLUGIN, tmp_path)
     assert "Nothing since yesterday" in trial.run("-p", "/standup").out
     git(trial.root, "init", "--quiet")
     git(trial.root, "config", "user.name", "Ada")
     git(trial.root, "config", "user.email", "ada@example.org")
-    git(trial.root, "commit", "--quiet", "--allow-empty", "-m", "Mend the total")
-    (started,) = [one for one in trial.prompt("/standup") if isinstance(one, TurnStarted)]
-    assert "- Mend the total" in plain_text(started.content)
+    git(trial.root, "commit", "--quiet", "--allow-empty", "-m", "Fix the total")
+    (started,) = [event for event in trial.prompt("/standup") if isinstance(event, TurnStarted)]
+    assert "- Fix the total" in plain_text(started.content)

@@ -1,4 +1,4 @@
-"""What the files of a project name, read from real ones."""
+"""Commands are read from real project files."""
 
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.slow
 PLUGIN = Path(__file__).parents[1]
 
 
-def test_every_kind_of_file_is_read(tmp_path: Path) -> None:
+def test_commands_are_read_from_every_kind_of_file(tmp_path: Path) -> None:
     spec = spec_from_file_location("commands", PLUGIN / "src" / "cockpit_context_commands" / "__init__.py")
     assert spec is not None and spec.loader is not None
     module = module_from_spec(spec)
@@ -22,12 +22,12 @@ def test_every_kind_of_file_is_read(tmp_path: Path) -> None:
     )
     (tmp_path / "package.json").write_text('{"scripts": {"lint": "eslint ."}}', encoding="utf-8")
     (tmp_path / "pyproject.toml").write_text("[tool.poe.tasks]\nserve = 'x'\n", encoding="utf-8")
-    assert module.commands_of(tmp_path) == ["make test", "make all", "npm run lint", "poe serve"]
+    assert module.find_commands(tmp_path) == ["make test", "make all", "npm run lint", "poe serve"]
     (tmp_path / "package.json").write_text("[broken", encoding="utf-8")
-    assert "npm run lint" not in module.commands_of(tmp_path)
+    assert "npm run lint" not in module.find_commands(tmp_path)
 
 
-def test_it_is_registered_in_a_trusted_folder_only(tmp_path: Path) -> None:
+def test_source_is_registered_only_in_a_trusted_folder(tmp_path: Path) -> None:
     trial = Trial(PLUGIN, tmp_path)
     assert trial.plugin("project_commands")["registers"] == []
     trial.prompt("hello", flags=("--trust",))

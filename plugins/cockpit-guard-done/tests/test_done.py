@@ -1,4 +1,4 @@
-"""A check that is red until a file is right."""
+"""The check fails until a file has the right content."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,16 +21,16 @@ def write(text: str) -> Mapping[str, Json]:
     return calling(("write", {"path": "answer.txt", "content": text}))
 
 
-def test_the_turn_goes_on_until_the_check_is_green(tmp_path: Path) -> None:
+def test_turn_continues_until_the_check_passes(tmp_path: Path) -> None:
     trial = Trial(PLUGIN, tmp_path)
     trial.settings(f'[plugins.done]\ncommand = "{CHECK}"\n')
     steps = (write("wrong"), {"text": "Finished."}, write("right"))
     events = trial.prompt("answer", *steps, flags=("--mode", "full"))
     assert (trial.root / "answer.txt").read_text(encoding="utf-8") == "right"
-    assert [one.stop_reason for one in events if isinstance(one, TurnFinished)] == ["end_turn"]
+    assert [event.stop_reason for event in events if isinstance(event, TurnFinished)] == ["end_turn"]
 
 
-def test_a_turn_that_changed_nothing_is_not_checked(tmp_path: Path) -> None:
+def test_turn_without_changes_is_not_checked(tmp_path: Path) -> None:
     trial = Trial(PLUGIN, tmp_path)
     trial.settings('[plugins.done]\ncommand = "touch checked"\n')
     trial.prompt("hello", flags=("--mode", "full"))

@@ -1,5 +1,5 @@
-"""How a plugin is tested without knowing cockpit's inside: installed into a folder of its own, driven by
-the command with the `scripted` model, which plays a JSON script and asks no network.
+"""Tests a plugin without cockpit's internals: it is installed into a separate folder, and `cockpit` runs with
+the `scripted` model, which plays a JSON script and needs no network.
 """
 
 import json
@@ -17,7 +17,7 @@ PLUGIN = Path(__file__).parents[1]
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder in which the plugin is installed as pip does it."""
+    """A folder into which pip installed the plugin."""
     folder = tmp_path_factory.mktemp("site")
     options = ("--quiet", "--disable-pip-version-check", "--no-deps", "--no-build-isolation")
     install = (sys.executable, "-m", "pip", "install", *options, "--target", str(folder), str(PLUGIN))
@@ -26,7 +26,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def cockpit(folder: Path, site: Path, *arguments: str) -> str:
-    """What `cockpit` prints, with a home of the test's own and this plugin beside cockpit's."""
+    """The output of `cockpit` with a temporary home and this plugin."""
     environment = dict(
         os.environ,
         PYTHONPATH=str(site),
@@ -35,17 +35,19 @@ def cockpit(folder: Path, site: Path, *arguments: str) -> str:
         COCKPIT_SCRIPT=str(folder / "script.json"),
     )
     command = (sys.executable, "-m", "cockpit", *arguments)
-    ended = subprocess.run(command, cwd=folder, env=environment, capture_output=True, timeout=60, check=True)
-    return ended.stdout.decode("utf-8")
+    process = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, timeout=60, check=True
+    )
+    return process.stdout.decode("utf-8")
 
 
-def test_it_is_loaded_and_lists_what_it_registers(site: Path, tmp_path: Path) -> None:
+def test_plugin_is_loaded_and_lists_its_values(site: Path, tmp_path: Path) -> None:
     rows = json.loads(cockpit(tmp_path, site, "plugins", "--json"))
     row = next(row for row in rows if row["name"] == "hello")
     assert row["state"] == "loaded" and row["registers"] == ["tools: hello", "commands: hello"]
 
 
-def test_a_model_calls_it_and_the_command_shows_whom_it_greeted(site: Path, tmp_path: Path) -> None:
+def test_model_calls_the_tool_and_the_command_lists_the_names(site: Path, tmp_path: Path) -> None:
     call = {"name": "hello", "arguments": {"name": "Ada"}}
     script = {"steps": [{"calls": [call]}, {"text": "greeted"}]}
     (tmp_path / "script.json").write_text(json.dumps(script), encoding="utf-8")

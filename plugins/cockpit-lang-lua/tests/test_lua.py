@@ -1,4 +1,4 @@
-"""How a language is tested: its queries against its grammar, without cockpit's inside."""
+"""Tests the queries against the grammar, without cockpit's internals."""
 
 import importlib
 from importlib.util import module_from_spec, spec_from_file_location
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.slow
 SOURCE = Path(__file__).parents[1] / "src" / "cockpit_lang_lua" / "__init__.py"
 
 
-def test_every_query_fits_the_grammar_and_finds_something() -> None:
+def test_every_query_fits_the_grammar_and_matches() -> None:
     spec = spec_from_file_location("cockpit_lang_lua", SOURCE)
     assert spec is not None and spec.loader is not None
     module = module_from_spec(spec)

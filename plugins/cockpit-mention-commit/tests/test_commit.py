@@ -1,4 +1,4 @@
-"""A repository with one commit, and a prompt that names it."""
+"""A prompt names a commit of the repository."""
 
 import subprocess
 from pathlib import Path
@@ -16,18 +16,20 @@ PLUGIN = Path(__file__).parents[1]
 
 def git(folder: Path, *arguments: str) -> str:
     who = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
-    ended = subprocess.run(("git", *who, *arguments), cwd=folder, check=True, capture_output=True, text=True)
-    return ended.stdout.strip()
+    process = subprocess.run(
+        ("git", *who, *arguments), cwd=folder, check=True, capture_output=True, text=True
+    )
+    return process.stdout.strip()
 
 
-def test_the_model_reads_the_commit_that_a_prompt_names(tmp_path: Path) -> None:
+def test_prompt_that_names_a_commit_contains_it(tmp_path: Path) -> None:
     trial = Trial(PLUGIN, tmp_path)
     git(trial.root, "init", "--quiet")
     (trial.root / "tax.py").write_text("TAX = 7\n", encoding="utf-8")
     git(trial.root, "add", ".")
     git(trial.root, "commit", "--quiet", "-m", "Raise the tax")
     name = git(trial.root, "rev-parse", "--short", "HEAD")
-    events = trial.prompt(f"why #{name}? and what of #todo?")
-    (started,) = [one for one in events if isinstance(one, TurnStarted)]
+    events = trial.prompt(f"why #{name}? and what about #todo?")
+    (started,) = [event for event in events if isinstance(event, TurnStarted)]
     assert "Raise the tax" in plain_text(started.content) and "+TAX = 7" in plain_text(started.content)
-    assert [one for one in events if isinstance(one, MessageFinished)]
+    assert [event for event in events if isinstance(event, MessageFinished)]

@@ -1,4 +1,4 @@
-"""Two prompts are two rows."""
+"""Two prompts add two rows."""
 
 import csv
 from pathlib import Path
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.slow
 PLUGIN = Path(__file__).parents[1]
 
 
-def test_every_turn_is_a_row(tmp_path: Path) -> None:
+def test_every_turn_adds_a_row(tmp_path: Path) -> None:
     trial = Trial(PLUGIN, tmp_path)
     trial.settings(f'[plugins.ledger]\nfile = "{(tmp_path / "ledger.csv").as_posix()}"\n')
     trial.prompt("one")

@@ -1,4 +1,4 @@
-"""A table is shown, and a file that is none is left as it was."""
+"""Tables are shown as tables, other files as before."""
 
 from pathlib import Path
 
@@ -13,14 +13,14 @@ pytestmark = pytest.mark.slow
 PLUGIN = Path(__file__).parents[1]
 
 
-def test_a_csv_file_becomes_a_table_and_other_files_stay(tmp_path: Path) -> None:
+def test_csv_file_becomes_a_table_and_other_files_stay(tmp_path: Path) -> None:
     trial = Trial(PLUGIN, tmp_path)
     (trial.root / "prices.csv").write_text('name,price\n"tea, green",3.5\nmilk,1\n', encoding="utf-8")
     (trial.root / "notes.txt").write_text("a,b\nc,d\n", encoding="utf-8")
     step = calling(*(("read", {"path": path}) for path in ("prices.csv", "notes.txt")))
     events = trial.prompt("read them", step)
-    table, text = [one.result for one in events if isinstance(one, ToolCallFinished)]
+    table, text = [event.result for event in events if isinstance(event, ToolCallFinished)]
     assert table.blocks == (
         Table(("name", "price"), (("tea, green", "3.5"), ("milk", "1")), "prices.csv: 2 rows"),
     )
-    assert "tea, green" in table.text and not any(isinstance(one, Table) for one in text.blocks)
+    assert "tea, green" in table.text and not any(isinstance(block, Table) for block in text.blocks)

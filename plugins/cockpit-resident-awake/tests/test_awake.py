@@ -1,4 +1,4 @@
-"""A stand-in for the system's program says when it was started and when it was ended."""
+"""A stand-in for the system's program records when it starts and ends."""
 
 import os
 from pathlib import Path
@@ -10,7 +10,7 @@ from cockpit.trial import Trial
 pytestmark = pytest.mark.slow
 
 PLUGIN = Path(__file__).parents[1]
-# It waits on a pipe that nobody writes to.
+# It waits on a pipe to which nobody writes.
 INHIBIT = """#!/bin/sh
 trap 'echo ended >> "$AWAKE/log"; exit 0' TERM
 echo began >> "$AWAKE/log"
@@ -18,7 +18,7 @@ while :; do read -r line < "$AWAKE/pipe"; done
 """
 
 
-def test_it_holds_the_program_for_as_long_as_the_session(tmp_path: Path) -> None:
+def test_program_runs_as_long_as_the_session(tmp_path: Path) -> None:
     tools = tmp_path / "tools"
     tools.mkdir()
     os.mkfifo(tools / "pipe")

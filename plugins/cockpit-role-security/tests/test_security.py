@@ -1,4 +1,4 @@
-"""The role as cockpit lists it."""
+"""The role in cockpit's listing."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.slow
 PLUGIN = Path(__file__).parents[1]
 
 
-def test_it_is_listed_with_what_it_is_for(tmp_path: Path) -> None:
+def test_role_is_listed_with_its_description(tmp_path: Path) -> None:
     row = Trial(PLUGIN, tmp_path).plugin("role_security")
     assert (row["state"], row["registers"]) == ("loaded", ["roles: security"])
     assert "changes nothing" in str(row["values"])

@@ -1,4 +1,4 @@
-"""The skills are listed with what they are for, and read when a model asks for one."""
+"""The skills are listed with their descriptions, and read when a model uses one."""
 
 from pathlib import Path
 
@@ -12,14 +12,14 @@ PLUGIN = Path(__file__).parents[1]
 NAMES = ["python-packaging", "python-profiling", "python-typing"]
 
 
-def test_they_are_listed_with_what_they_are_for(tmp_path: Path) -> None:
+def test_skills_are_listed_with_their_descriptions(tmp_path: Path) -> None:
     row = Trial(PLUGIN, tmp_path).plugin("skills_python")
     assert row["registers"] == [f"skills: {name}" for name in NAMES]
     assert "without suppressing it" in str(row["values"])
 
 
-def test_a_model_gets_the_text_by_its_name(tmp_path: Path) -> None:
+def test_model_reads_a_skill_by_name(tmp_path: Path) -> None:
     trial = Trial(PLUGIN, tmp_path)
-    asked = calling(("use_skill", {"name": "python-typing"}))
-    (result,) = trial.results(trial.prompt("annotate app.py", asked))
+    step = calling(("use_skill", {"name": "python-typing"}))
+    (result,) = trial.results(trial.prompt("annotate app.py", step))
     assert "Annotate from the outside in" in result

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from cockpit.builtin.tools.worktrees.summaries import describe_merge, describe_pruned, describe_worktrees
+from cockpit.builtin.tools.worktrees.lifecycle import describe_merge, describe_pruned, describe_worktrees
 from cockpit.cli.command import add_options, print_json
 from cockpit.errors import CockpitError
 from cockpit.workspace.processes.local_processes import LocalProcesses

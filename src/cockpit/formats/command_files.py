@@ -56,7 +56,7 @@ class CommandFile:
     role: str = ""
     fork: bool = False
     background: bool = False
-    for_person: bool = True
+    for_user: bool = True
     allowed_tools: tuple[str, ...] | None = None
     denied_tools: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ()
@@ -166,7 +166,7 @@ def _build_command(
         role=role,
         fork=fork,
         background=fields.flag("background"),
-        for_person=fields.flag("user-invocable", True),
+        for_user=fields.flag("user-invocable", True),
         allowed_tools=fields.words("allowed-tools"),
         denied_tools=fields.words("disallowed-tools") or (),
         arguments=fields.words("arguments") or (),

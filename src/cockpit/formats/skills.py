@@ -88,7 +88,7 @@ def _build_skill(
         path=str(path),
         allowed_tools=fields.words("allowed-tools"),
         for_model=not fields.flag("disable-model-invocation"),
-        for_person=fields.flag("user-invocable", True),
+        for_user=fields.flag("user-invocable", True),
         denied_tools=fields.words("disallowed-tools") or (),
         when=fields.text("when_to_use") or fields.text("when-to-use"),
         hint=_read_hint(fields),

@@ -10,18 +10,6 @@ from cockpit.protocol.messages import Mode, StopReason, Usage
 from cockpit.protocol.rows import AgentPhase as AgentPhase
 from cockpit.protocol.rows import AgentRow as AgentRow
 
-__all__ = [
-    "AgentHandle",
-    "AgentPhase",
-    "AgentRow",
-    "Agents",
-    "Isolation",
-    "Quota",
-    "Report",
-    "Role",
-    "Skill",
-]
-
 Isolation = Literal["none", "worktree"]
 # A real task on a few files takes models 20 to 40 steps; this is a budget, not a target.
 USUAL_STEPS = 50
@@ -29,7 +17,7 @@ USUAL_STEPS = 50
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """What one agent may spend; None leaves it to settings and to the parent's budget, which always applies.
+    """The limits of one agent; None leaves it to settings and to the parent's budget, which always applies.
 
     `steps` model requests, `tokens` in and out together, `seconds` of wall time, `output` characters of its
     report (the rest is set aside under a handle).
@@ -43,7 +31,7 @@ class Quota:
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """Who a subagent is. Every field only narrows what its parent may do.
+    """A kind of subagent. Every field only narrows what its parent may do.
 
     `tools` None means all of the parent's, `()` none; `denied_tools` are removed from them. A name may be
     another agent's (`Bash`), a pattern (`mcp__github__*`), or include the calls it allows: `Bash(git diff
@@ -92,7 +80,7 @@ class Skill:
     path: str = ""
     allowed_tools: tuple[str, ...] | None = None
     for_model: bool = True
-    for_person: bool = True
+    for_user: bool = True
     denied_tools: tuple[str, ...] = ()
     when: str = ""
     hint: str = ""
@@ -127,24 +115,19 @@ class AgentHandle(Protocol):
     @property
     def id(self) -> str:
         """Its path: `main/review-2`."""
-        ...
 
     async def send(self, text: str) -> None:
-        """Send a message, which the agent takes up at its next step. One that has ended continues with it in
-        the background."""
-        ...
+        """Send a message for the agent's next step. An agent that has ended continues with it in the
+        background."""
 
     async def wait(self, seconds: float | None = None) -> Report:
         """Its report. Raises TimeoutError; the agent goes on."""
-        ...
 
     async def cancel(self) -> None:
-        """End it: a queued agent at once, a running one after its current call, or by force after 2 s."""
-        ...
+        """End the agent: at once if it is queued, else after its current call, or by force after 2 s."""
 
     def transcript(self, cursor: int = 0) -> tuple[tuple[Event, ...], int]:
         """Its events from `cursor` on, and the next cursor; includes those from before a restart."""
-        ...
 
 
 class Agents(Protocol):
@@ -170,20 +153,15 @@ class Agents(Protocol):
         the agent that is doing it, or has just done it, unless something was changed since. Raises
         `CockpitError` for an unknown role, runner or tool, and below the depth that settings allow.
         """
-        ...
 
     def roles(self) -> tuple[Role, ...]:
         """The roles that the caller may open, by name."""
-        ...
 
     def role(self, name: str) -> Role:
         """The role with that name or alias. Raises `CockpitError` with similar names."""
-        ...
 
     def all(self) -> tuple[AgentRow, ...]:
         """Every agent of this session, in the order in which they were opened."""
-        ...
 
     def find(self, id: str) -> AgentHandle:
         """The agent with that path, or with a unique part of it. Raises `CockpitError`."""
-        ...

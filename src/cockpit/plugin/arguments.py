@@ -1,4 +1,4 @@
-"""From a tool's argument type, a frozen dataclass, to its JSON Schema and back to a value.
+"""Derives the JSON Schema of a tool's argument type, a frozen dataclass, and parses arguments into it.
 
     @dataclass(frozen=True, slots=True)
     class Read:
@@ -12,6 +12,7 @@ Literal of strings, list[...] of these (or of such dataclasses), dict[str, str],
 import dataclasses
 import types
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from functools import cache
 from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
@@ -34,9 +35,7 @@ def schema(cls: type) -> Mapping[str, Json]:
         if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
             required.append(field.name)
     out: dict[str, Json] = {"type": "object", "properties": properties}
-    if required:
-        out["required"] = required
-    return out | {"additionalProperties": False}
+    return out | ({"required": required} if required else {}) | {"additionalProperties": False}
 
 
 def _schema_of(hint: Any) -> dict[str, Json]:
@@ -64,10 +63,8 @@ def _without_none(hint: Any) -> Any:
 
 
 def parse(cls: type[T], arguments: Arguments) -> T:
-    """`arguments` as a `cls`. Raises `ArgumentsInvalid`, which names every problem at once.
-
-    A number or boolean that came as a string is accepted: small models write them so.
-    """
+    """`arguments` as a `cls`. Raises `ArgumentsInvalid`, which names every problem at once. A number or
+    boolean in a string is accepted, because small models send them."""
     problems: list[str] = []
     value = _read(cls, arguments, "", problems)
     if problems:
@@ -102,13 +99,13 @@ def _value(hint: Any, raw: Any, name: str, problems: list[str]) -> Any:
         return raw
     if get_origin(hint) in (list, tuple):
         if not isinstance(raw, list):
-            problems.append(f"`{name}` must be a list")
+            problems.append(f"`{name}` must be a list, not {type(raw).__name__}")
             return None
         item = get_args(hint)[0]
         values = [_value(item, part, f"{name}[{at}]", problems) for at, part in enumerate(raw)]
         return values if get_origin(hint) is list else tuple(values)
     if not isinstance(raw, Mapping):
-        problems.append(f"`{name}` must be an object")
+        problems.append(f"`{name}` must be an object, not {type(raw).__name__}")
         return None
     if get_origin(hint) is dict:
         return {key: _value(get_args(hint)[1], item, f"{name}.{key}", problems) for key, item in raw.items()}
@@ -125,11 +122,9 @@ def _scalar(hint: Any, raw: Any, name: str, problems: list[str]) -> Any:
     if isinstance(raw, float) and hint is int and raw.is_integer():
         return int(raw)
     if isinstance(raw, str) and hint in (int, float):
-        try:
+        with suppress(ValueError):
             return hint(raw)
-        except ValueError:
-            pass
-    problems.append(f"`{name}` must be a {SCALARS[hint]}, not {type(raw).__name__}")
+    problems.append(f"`{name}` must be of type {SCALARS[hint]}, not {type(raw).__name__}")
     return None
 
 

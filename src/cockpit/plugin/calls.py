@@ -38,11 +38,11 @@ Arguments = Mapping[str, Json]
 
 
 class ToolFailed(CockpitError):
-    """A tool could not do what was asked: the message becomes the result, marked as an error."""
+    """A tool could not do its work: the message becomes the result, marked as an error."""
 
 
 class ArgumentsInvalid(ToolFailed):
-    """Arguments that do not fit the schema; the message names each one and what was expected."""
+    """Arguments that do not fit the schema; the message names each of them and what was expected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One thing that a call would do, as shown to the user: a file, or one command."""
+    """A part of a call, as shown to the user: one file or one command."""
 
     id: str
     title: str
@@ -105,10 +105,8 @@ class Preview:
 
 @dataclass(frozen=True, slots=True)
 class Cap:
-    """How much of a result stays in the conversation; the rest is set aside, not lost.
-
-    `entries` limits lines, `size` bytes of UTF-8. `shape` says which part stays visible.
-    """
+    """How much of a result stays in the conversation; the rest is set aside, not lost. `entries` limits
+    lines, `size` bytes of UTF-8. `shape` says which part stays visible."""
 
     size: int = 50_000
     entries: int = 2_000

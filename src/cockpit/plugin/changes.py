@@ -1,4 +1,4 @@
-"""The value behind every write: what a call wants to do to files, and what was done.
+"""The value behind every write: the file changes that a call plans, and those that were made.
 
 `workspace/files/changes` plans a `ChangeSet` from edits on a virtual tree, and the workspace applies it all
 or nothing. Approvals, the Changes in Work, checkpoints, rewind, rename and patches share it.

@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from cockpit.errors import CockpitError
-from cockpit.plugin.agents import AgentHandle as AgentHandle
 from cockpit.plugin.agents import Agents as Agents
 from cockpit.plugin.agents import Report as Report
-from cockpit.plugin.agents import Skill as Skill
+from cockpit.plugin.agents import Skill
 from cockpit.plugin.calls import DEFAULT_CAP, Alias, Arguments, Cap, Capability, Done, Preview, ToolFailed
 from cockpit.plugin.models import Completed, ModelRequest
 from cockpit.plugin.navigation import Navigator as Navigator
@@ -25,9 +24,8 @@ from cockpit.plugin.workspace import JobView as JobView
 from cockpit.plugin.workspace import PathRefused as PathRefused
 from cockpit.plugin.workspace import Processes as Processes
 from cockpit.plugin.workspace import ProcessResult as ProcessResult
-from cockpit.plugin.workspace import SandboxMissing as SandboxMissing
 from cockpit.plugin.workspace import Workspace as Workspace
-from cockpit.plugin.workspace import Worktrees as Worktrees
+from cockpit.plugin.workspace import Worktrees
 from cockpit.protocol.events import Event, FormField, PlanChanged
 from cockpit.protocol.messages import Json, Kind, Mode, ToolCall, ToolResult
 from cockpit.protocol.queries import Query, Reply
@@ -76,36 +74,29 @@ class ResourceRow:
 
 
 class Connections(Protocol):
-    """The MCP servers of one root. None that waits for the user's approval is started here."""
+    """The MCP servers of one root. A server that waits for the user's approval is not started."""
 
     def rows(self) -> tuple[ConnectionRow, ...]:
         """Every server, by name."""
-        ...
 
     def resources(self) -> tuple[ResourceRow, ...]:
         """The resources of the ready servers."""
-        ...
 
     async def read(self, server: str, uri: str, context: "Context") -> Done:
         """A resource. Raises `ToolFailed`."""
-        ...
 
     async def command(self, verb: ConnectionVerb, name: str) -> str:
         """Carry out a user's command on a server; returns the outcome in words."""
-        ...
 
     def unasked(self, session: str) -> tuple[ConnectionRow, ...]:
         """The servers that wait for approval and about which the user of `session` has not been asked yet.
         They then count as asked."""
-        ...
 
     async def settled(self, seconds: float) -> None:
         """Wait until no server is starting, at most this long."""
-        ...
 
     def log(self, name: str) -> str:
         """The last lines of the server's log."""
-        ...
 
 
 class NoConnections:
@@ -141,7 +132,6 @@ class Store(Protocol):
 
     def load(self, name: str) -> Json:
         """The document, or None."""
-        ...
 
     def save(self, name: str, value: Json) -> None: ...
 
@@ -152,11 +142,9 @@ class Results(Protocol):
     def page(self, handle: str, cursor: int, size: int) -> tuple[str, int, int]:
         """Text from character `cursor`, the next cursor (-1 at the end) and the total. Raises KeyError for an
         unknown handle."""
-        ...
 
     def keep(self, text: str) -> str:
         """Set `text` aside and return its handle."""
-        ...
 
 
 class ToolboxView(Protocol):
@@ -165,7 +153,6 @@ class ToolboxView(Protocol):
     def tools(self) -> "tuple[Tool, ...]": ...
     def search(self, query: str) -> "tuple[Tool, ...]":
         """Deferred tools by `select:a,b` or by words; they are sent from the next step on."""
-        ...
 
 
 class PlanRefused(CockpitError):
@@ -188,29 +175,23 @@ class Plans(Protocol):
     @property
     def now(self) -> PlanChanged:
         """The state of plan mode."""
-        ...
 
     def past(self) -> tuple[PlanChanged, ...]:
         """The plans of this session that were decided, oldest first."""
-        ...
 
     def enter(self, reason: str) -> None:
         """Begin plan mode, which only tightens permissions. Raises `PlanRefused` if nobody could end it."""
-        ...
 
     async def propose(self, plan: PlanChanged, call: str) -> PlanApproved:
         """Ask the user to approve `plan`, for the tool call `call`. Raises `PlanRefused`, which says what to
         do instead."""
-        ...
 
     def reminder(self) -> str:
         """The reminder about plan mode for the model at this step; empty for none."""
-        ...
 
     def unverified(self) -> tuple[str, ...]:
         """The checks of the approved plan that have not been run; returned once, when its work appears to be
         done."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +203,7 @@ class FormAnswer:
 
 
 class SessionView(Protocol):
-    """The session, as far as a plugin may see and change it."""
+    """The parts of the session that a plugin may see and change."""
 
     @property
     def id(self) -> str: ...
@@ -247,24 +228,16 @@ class SessionView(Protocol):
     def emit(self, event: Event) -> None: ...
     def export(self, variables: Mapping[str, str]) -> None:
         """Set variables in the environment of programs that tools start in this session from now on."""
-        ...
 
     async def ask_user(self, question: str, options: tuple[str, ...] = ()) -> str:
-        """The user's answer.
-
-        During a tool call only one of `options` is an answer, if there are any: what the user types meanwhile
-        is a prompt. Raises `UserUnavailable` if nobody can be asked.
-        """
-        ...
+        """The user's answer. During a tool call only one of `options` is an answer, if there are any: what
+        the user types meanwhile is a prompt. Raises `UserUnavailable` if nobody can be asked."""
 
     async def ask_form(
         self, question: str, fields: tuple[FormField, ...] = (), *, source: str = "", url: str = ""
     ) -> FormAnswer:
-        """The user's answers to a form, or their consent to open `url`. `source` says who asks.
-
-        Raises `UserUnavailable` if nobody can be asked.
-        """
-        ...
+        """The user's answers to a form, or their consent to open `url`. `source` says who asks. Raises
+        `UserUnavailable` if nobody can be asked."""
 
     async def call_tool(self, name: str, arguments: Mapping[str, Json]) -> ToolResult:
         """Run a tool through all stages of a model's call: guards, verdict, approval, audit, redaction.
@@ -273,15 +246,12 @@ class SessionView(Protocol):
         allowed has the outcome `denied`, one that failed `error`. Raises `CockpitError` if calls are nested
         more than four deep.
         """
-        ...
 
     def skills(self) -> tuple[Skill, ...]:
         """The skills in force, whoever registered them, ordered by name."""
-        ...
 
     async def ask(self, query: Query) -> Reply:
         """The reply that a frontend would get."""
-        ...
 
 
 class UserUnavailable(CockpitError):
@@ -295,16 +265,12 @@ class Models(Protocol):
         self, tier: Literal["fast", "default", "medium", "strong"], request: ModelRequest
     ) -> Completed:
         """A whole answer. Raises `ModelFailed`, and `LimitReached` when the budget is spent."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
 class RunningCall:
-    """The call that a tool's function serves.
-
-    `preview` is what was shown and approved; `progress` streams output to those who watch. `seal` is the
-    digest of `preview.launch` as approved ("" without one).
-    """
+    """The call that a tool's function serves. `preview` is what was shown and approved; `progress` streams
+    output to those who watch. `seal` is the digest of `preview.launch` as approved ("" without one)."""
 
     call: ToolCall
     preview: Preview | None
@@ -327,7 +293,7 @@ class Context:
     connections: Connections = NO_CONNECTIONS
 
     def running(self) -> RunningCall:
-        """`call`, for a tool's function, which always has one."""
+        """`call`, which is always set while a tool runs."""
         if self.call is None:
             raise RuntimeError("no tool call is running")
         return self.call
@@ -338,7 +304,7 @@ Run = Callable[[Arguments, Context], Awaitable[Done]]
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool, and everything the core must know before it lets one run.
+    """A tool, and everything the core must know before it may run.
 
     `parameters` is a JSON Schema object. `capabilities` must not be empty: a tool that does not declare what
     it can do is not exposed. `run` gets arguments that fit the schema. `preview` works out what would happen;

@@ -1,8 +1,8 @@
-"""Finds and loads plugins by entry point: those in cockpit's own environment, and those of `cockpit plugins
+"""Finds and loads plugins by entry point: those in cockpit's environment, and those of `cockpit plugins
 install`.
 
-The latter are in an environment of their own, after cockpit's on the path, so that nothing in it can replace
-a part of cockpit; `cockpit.installing` changes it. Plugins are loaded one by one, so that a bad one does not
+The latter have a separate environment, after cockpit's on the path, so that they cannot replace a part of
+cockpit; `cockpit.installing` changes it. Plugins are loaded one at a time, so that a broken plugin does not
 affect the others. Registration, per root, belongs to the catalog (core/plugins).
 """
 
@@ -12,11 +12,11 @@ import os
 import sys
 import time
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from importlib import metadata
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, cast
+from typing import Any, Literal, TypeVar, cast
 
 import pluggy
 
@@ -25,6 +25,7 @@ from cockpit.plugin import hookspecs
 from cockpit.settings import file_io
 from cockpit.suggestions import closest_names, did_you_mean
 
+T = TypeVar("T")
 OWN_PATH_FILE = "cockpit-own.pth"
 """The path file that shows cockpit's own distributions to an installer. Not read here."""
 RECORD_VERSION = 1
@@ -71,7 +72,7 @@ class InstalledRecord:
 
 
 def python_version() -> str:
-    """The version on which compiled packages depend."""
+    """The version on which compiled packages depend: `3.11`."""
     return f"{sys.version_info[0]}.{sys.version_info[1]}"
 
 
@@ -99,41 +100,28 @@ def read_record() -> InstalledRecord:
 
 
 def decode_record(raw: Mapping[str, object]) -> InstalledRecord:
-    """The record that `encode_record` wrote; values of another shape are left out."""
-
-    def word(table: Mapping[str, object], key: str) -> str:
-        value = table.get(key)
-        return value if isinstance(value, str) else ""
-
-    def words(table: Mapping[str, object], key: str) -> tuple[str, ...]:
-        value = table.get(key)
-        return tuple(one for one in value if isinstance(one, str)) if isinstance(value, list) else ()
-
+    """The record that `encode_record` wrote; values of another type are left out."""
     rows = raw.get("plugins")
-    plugins = []
-    for row in rows if isinstance(rows, list) else ():
-        if isinstance(row, dict) and word(row, "distribution"):
-            table = cast("Mapping[str, object]", row)
-            time = table.get("time")
-            plugins.append(
-                InstalledPlugin(
-                    word(table, "distribution"),
-                    word(table, "version"),
-                    word(table, "source"),
-                    word(table, "kind"),
-                    float(time) if isinstance(time, int | float) else 0.0,
-                    words(table, "names"),
-                    word(table, "revision"),
-                    word(table, "installer"),
-                )
-            )
-    generation = word(raw, "generation")
+    decoded = [_decode_fields(InstalledPlugin, row) for row in rows] if isinstance(rows, list) else []
+    plugins = tuple(plugin for plugin in decoded if plugin.distribution)
+    record = replace(_decode_fields(InstalledRecord, raw), plugins=plugins)
     # A name only: the record must not lead out of its folder.
-    if Path(generation).name != generation or ".." in Path(word(raw, "site")).parts:
-        return InstalledRecord()
-    return InstalledRecord(
-        generation, word(raw, "site"), word(raw, "python"), words(raw, "past"), tuple(plugins)
-    )
+    is_inside = Path(record.generation).name == record.generation and ".." not in Path(record.site).parts
+    return record if is_inside else InstalledRecord()
+
+
+def _decode_fields(cls: type[T], raw: object) -> T:
+    values: dict[str, Any] = {}
+    for field in fields(cast("Any", cls)):
+        value = raw.get(field.name) if isinstance(raw, dict) else None
+        if field.type is str:
+            values[field.name] = value if isinstance(value, str) else ""
+        elif field.type is float:
+            values[field.name] = float(value) if isinstance(value, int | float) else 0.0
+        else:
+            items = value if isinstance(value, list) else ()
+            values[field.name] = tuple(item for item in items if isinstance(item, str))
+    return cls(**values)
 
 
 def encode_record(record: InstalledRecord) -> bytes:
@@ -158,20 +146,15 @@ def path_entries(record: InstalledRecord) -> list[str]:
 def linked_folders(folder: Path) -> list[str]:
     """The folders that path files in `folder` name: plugins installed in editable mode. Lines with code are
     not run."""
-    found = []
+    targets: list[Path] = []
     for path in sorted(folder.glob("*.pth")):
-        if path.name == OWN_PATH_FILE:
-            continue
-        try:
-            lines = file_io.read_text(path).splitlines()
-        except OSError:
-            continue
+        lines: list[str] = []
+        with contextlib.suppress(OSError):
+            lines = file_io.read_text(path).splitlines() if path.name != OWN_PATH_FILE else []
         for line in lines:
             if line.strip() and not line.startswith(("#", "import ", "import\t")):
-                target = folder / line.strip()
-                if target.is_dir():
-                    found.append(str(target))
-    return found
+                targets.append(folder / line.strip())
+    return [str(target) for target in targets if target.is_dir()]
 
 
 ENTRY_POINT_GROUP = "cockpit"
@@ -182,9 +165,8 @@ OWN_DISTRIBUTION = "cockpit-agent"
 class DiscoveredPlugin:
     """A plugin with an entry point.
 
-    `seconds` is the time to load it. `module` is what the entry point names, `trace` the last place in its
-    code before it failed (`file:line in function`); `beside`: it is in the environment of `cockpit plugins
-    install`.
+    `seconds` is the time to load it. `module` is the value of the entry point, `trace` the last place in its
+    code before it failed (`file:line in function`); `beside`: it was installed by `cockpit plugins install`.
     """
 
     name: str
@@ -205,21 +187,22 @@ class DiscoveredPlugin:
 def load_plugins(
     disabled: Collection[str] = (), record: InstalledRecord | None = None
 ) -> tuple[pluggy.PluginManager, tuple[DiscoveredPlugin, ...]]:
-    """Load every plugin that is not disabled. `record` None: what `cockpit plugins install` has installed.
+    """Load every plugin that is not disabled. `record` lists the installed plugins; None reads the file.
 
     The environment variable `COCKPIT_PLUGINS`, if set, is a comma-separated list of the third-party plugins
     to load; empty loads only cockpit's own.
     """
     manager = pluggy.PluginManager("cockpit")
     manager.add_hookspecs(hookspecs)
-    wanted = _requested_plugins()
+    named = os.environ.get("COCKPIT_PLUGINS")
+    wanted = None if named is None else {name.strip() for name in named.split(",")} - {""}
     if record is None:
-        record = InstalledRecord() if wanted == frozenset() else read_record()
+        record = InstalledRecord() if wanted == set() else read_record()
     add_to_path(record)
     plugins: list[DiscoveredPlugin] = []
-    taken: dict[str, str] = {}
+    distributions: dict[str, str] = {}
     points = sorted(
-        _find_entry_points(record), key=lambda one: (not one[1].is_ours, one[1].name, one[1].distribution)
+        _find_entry_points(record), key=lambda row: (not row[1].is_ours, row[1].name, row[1].distribution)
     )
     for point, plugin in points:
         name = plugin.name
@@ -227,25 +210,18 @@ def load_plugins(
             plugins.append(replace(plugin, reason="not named in COCKPIT_PLUGINS"))
         elif name in disabled:
             plugins.append(replace(plugin, reason="switched off in settings ([plugins] disabled)"))
-        elif name in taken:
-            reason = f"the name {name} is already used by {taken[name]}"
+        elif name in distributions:
+            reason = f"the name {name} is already used by {distributions[name]}"
             plugins.append(replace(plugin, state="failed", reason=reason))
         else:
-            taken[name] = plugin.distribution
+            distributions[name] = plugin.distribution
             plugins.append(_load_plugin(manager, point, plugin))
     return manager, (*plugins, *_outdated_plugins(record, disabled))
 
 
-def _requested_plugins() -> frozenset[str] | None:
-    named = os.environ.get("COCKPIT_PLUGINS")
-    if named is None:
-        return None
-    return frozenset(name.strip() for name in named.split(",") if name.strip())
-
-
 def _find_entry_points(record: InstalledRecord) -> list[tuple[metadata.EntryPoint, DiscoveredPlugin]]:
     """Every entry point, as a plugin that is not loaded yet."""
-    found: list[tuple[metadata.EntryPoint, DiscoveredPlugin]] = []
+    rows: list[tuple[metadata.EntryPoint, DiscoveredPlugin]] = []
     # Name and version each parse the whole METADATA, so they are read once per distribution.
     known: dict[int, tuple[str, str, bool]] = {}
     folder = record.folder()
@@ -255,24 +231,20 @@ def _find_entry_points(record: InstalledRecord) -> list[tuple[metadata.EntryPoin
             beside = folder is not None and Path(str(dist.locate_file(""))) == folder
             known[id(dist)] = dist.name, dist.version, beside
         name, version, beside = known.get(id(dist), ("unknown", "", False))
-        found.append(
-            (
-                point,
-                DiscoveredPlugin(point.name, name, version, "disabled", module=point.value, beside=beside),
-            )
-        )
-    return found
+        plugin = DiscoveredPlugin(point.name, name, version, "disabled", module=point.value, beside=beside)
+        rows.append((point, plugin))
+    return rows
 
 
 def _outdated_plugins(record: InstalledRecord, disabled: Collection[str]) -> list[DiscoveredPlugin]:
-    """What was installed for another Python: its compiled parts would not load."""
+    """The plugins that were installed for another Python: their compiled parts would not load."""
     if record.fits:
         return []
     reason = f"installed for Python {record.python}, this is {python_version()}; `cockpit plugins upgrade`"
     return [
-        DiscoveredPlugin(name, one.distribution, one.version, "failed", reason, beside=True)
-        for one in record.plugins
-        for name in one.names
+        DiscoveredPlugin(name, plugin.distribution, plugin.version, "failed", reason, beside=True)
+        for plugin in record.plugins
+        for name in plugin.names
         if name not in disabled
     ]
 
@@ -282,7 +254,7 @@ def _load_plugin(
 ) -> DiscoveredPlugin:
     started = time.perf_counter()
     try:
-        # What a plugin prints must not get into output that is read from stdout.
+        # Other programs read cockpit's stdout, so output of a plugin must not reach it.
         with contextlib.redirect_stdout(sys.stderr):
             manager.register(point.load(), name=point.name)
         _refuse_unknown_hooks(manager, point.name)
@@ -292,27 +264,24 @@ def _load_plugin(
             manager.unregister(name=point.name)
         reason = f"{type(error).__name__}: {error}"
         seconds = time.perf_counter() - started
-        return replace(plugin, state="failed", reason=reason, seconds=seconds, trace=_place_of_failure(error))
+        trace = place_of(error.__traceback__)
+        if isinstance(error, SyntaxError) and error.filename:
+            trace = f"{error.filename}:{error.lineno}"
+        return replace(plugin, state="failed", reason=reason, seconds=seconds, trace=trace)
     return replace(plugin, state="loaded", seconds=time.perf_counter() - started)
-
-
-def _place_of_failure(error: BaseException) -> str:
-    if isinstance(error, SyntaxError) and error.filename:
-        return f"{error.filename}:{error.lineno}"
-    return place_of(error.__traceback__)
 
 
 def place_of(traceback: TracebackType | None) -> str:
     """The place where third-party code raised: the last frame that is neither cockpit's nor the importer's
     (`file:line in function`), or empty."""
-    found = ""
+    place = ""
     ours = str(Path(__file__).parents[1])
     while traceback is not None:
         code = traceback.tb_frame.f_code
         if not code.co_filename.startswith(("<frozen", ours)) and "importlib" not in code.co_filename:
-            found = f"{code.co_filename}:{traceback.tb_lineno} in {code.co_name}"
+            place = f"{code.co_filename}:{traceback.tb_lineno} in {code.co_name}"
         traceback = traceback.tb_next
-    return found
+    return place
 
 
 def _refuse_unknown_hooks(manager: pluggy.PluginManager, name: str) -> None:

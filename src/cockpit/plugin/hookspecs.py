@@ -1,31 +1,15 @@
 """The hooks. Each is a plain function, called per root in a worker thread and again when trust or settings
-change; `register(value)` takes frozen values whose functions may be async."""
+change; `register(value)` takes frozen values, whose functions may be async."""
 
 from collections.abc import Mapping
 
 from pluggy import HookspecMarker
 
+from cockpit.plugin import values
 from cockpit.plugin.models import Model
 from cockpit.plugin.safety import Decider, Guard
 from cockpit.plugin.tools import Tool
-from cockpit.plugin.values import (
-    Command,
-    ContextSource,
-    Frontend,
-    Language,
-    McpServer,
-    Mention,
-    Observer,
-    Panel,
-    Register,
-    Renderer,
-    Resident,
-    Role,
-    Runner,
-    Scope,
-    Skill,
-    Theme,
-)
+from cockpit.plugin.values import Register, Scope
 
 hookspec = HookspecMarker("cockpit")
 
@@ -37,7 +21,7 @@ def register_tools(register: Register, scope: Scope) -> None:
 
 @hookspec
 def register_models(register: Register, scope: Scope) -> None:
-    """Providers of models."""
+    """Model providers."""
 
 
 @hookspec
@@ -57,27 +41,27 @@ def register_commands(register: Register, scope: Scope) -> None:
 
 @hookspec
 def register_mcp_servers(register: Register, scope: Scope) -> None:
-    """MCP servers with tools of other programs."""
+    """MCP servers."""
 
 
 @hookspec
 def register_languages(register: Register, scope: Scope) -> None:
-    """Languages with their servers and grammars."""
+    """Languages, with their servers and grammars."""
 
 
 @hookspec
 def register_themes(register: Register, scope: Scope) -> None:
-    """Colours."""
+    """Colour themes."""
 
 
 @hookspec
 def register_mentions(register: Register, scope: Scope) -> None:
-    """What a prompt may reference with a sign such as `@`."""
+    """References in a prompt that begin with a sign such as `@`."""
 
 
 @hookspec
 def register_context(register: Register, scope: Scope) -> None:
-    """Text that is sent to the model with a request."""
+    """Text that is added to requests."""
 
 
 @hookspec
@@ -87,7 +71,7 @@ def register_guards(register: Register, scope: Scope) -> None:
 
 @hookspec
 def register_deciders(register: Register, scope: Scope) -> None:
-    """Verdicts on calls."""
+    """Verdicts on tool calls."""
 
 
 @hookspec
@@ -97,17 +81,17 @@ def register_observers(register: Register, scope: Scope) -> None:
 
 @hookspec
 def register_residents(register: Register, scope: Scope) -> None:
-    """Background services that live beside the turns."""
+    """Background services."""
 
 
 @hookspec
 def register_runners(register: Register, scope: Scope) -> None:
-    """Ways to run a role."""
+    """Ways to run a subagent."""
 
 
 @hookspec
 def register_frontends(register: Register, scope: Scope) -> None:
-    """Other frontends on the deck."""
+    """Other frontends."""
 
 
 @hookspec
@@ -117,26 +101,26 @@ def register_panels(register: Register, scope: Scope) -> None:
 
 @hookspec
 def register_renderers(register: Register, scope: Scope) -> None:
-    """How the result of a tool is shown."""
+    """How results of a tool are shown."""
 
 
 HOOKS: Mapping[str, type] = {
     "register_tools": Tool,
     "register_models": Model,
-    "register_skills": Skill,
-    "register_roles": Role,
-    "register_commands": Command,
-    "register_mcp_servers": McpServer,
-    "register_languages": Language,
-    "register_themes": Theme,
-    "register_mentions": Mention,
-    "register_context": ContextSource,
+    "register_skills": values.Skill,
+    "register_roles": values.Role,
+    "register_commands": values.Command,
+    "register_mcp_servers": values.McpServer,
+    "register_languages": values.Language,
+    "register_themes": values.Theme,
+    "register_mentions": values.Mention,
+    "register_context": values.ContextSource,
     "register_guards": Guard,
     "register_deciders": Decider,
-    "register_observers": Observer,
-    "register_residents": Resident,
-    "register_runners": Runner,
-    "register_frontends": Frontend,
-    "register_panels": Panel,
-    "register_renderers": Renderer,
+    "register_observers": values.Observer,
+    "register_residents": values.Resident,
+    "register_runners": values.Runner,
+    "register_frontends": values.Frontend,
+    "register_panels": values.Panel,
+    "register_renderers": values.Renderer,
 }

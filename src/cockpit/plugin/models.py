@@ -1,4 +1,4 @@
-"""What a model is: takes a request, yields deltas, or fails. Knows no wire format."""
+"""Models: a request in, deltas out. Knows no wire format."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -89,10 +89,8 @@ RETRIED: frozenset[Fault] = frozenset(
 
 
 class ModelFailed(CockpitError):
-    """A request that brought no complete answer.
-
-    `fault` decides what the core does; `retry_after` is the seconds that the server asked to wait, or None.
-    """
+    """A request without a complete answer. `fault` decides what the core does; `retry_after` is the seconds
+    that the server asked to wait, or None."""
 
     def __init__(self, fault: Fault, message: str, hint: str = "", retry_after: float | None = None) -> None:
         super().__init__(message, hint)
@@ -102,7 +100,7 @@ class ModelFailed(CockpitError):
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """What is known of a model. Prices are US dollars per million tokens; None is unknown."""
+    """Facts about a model. Prices are US dollars per million tokens; None is unknown."""
 
     window: int | None = None
     max_output: int | None = None

@@ -34,7 +34,7 @@ class PlaceAmbiguous(CockpitError):
 
 
 class NotPossible(CockpitError):
-    """No server can do that here (rename, actions, formatting); the message says what can."""
+    """No server offers this here (rename, actions, formatting); the message names the alternative."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,89 +79,69 @@ class Navigator(Protocol):
     call may wait for a server that is starting before the index answers."""
 
     async def locate(self, place: str) -> Position:
-        """The position of `file:line:column`, `file:line`, `file:Class.method` or `Class.method`.
-
-        Raises `PlaceUnknown` and `PlaceAmbiguous`.
-        """
-        ...
+        """The position of `file:line:column`, `file:line`, `file:Class.method` or `Class.method`. Raises
+        `PlaceUnknown` and `PlaceAmbiguous`."""
 
     async def outline(self, path: str, source: SourceChoice = "auto") -> SymbolRows:
         """The definitions of a file, in its order. Raises `PlaceUnknown`."""
-        ...
 
     async def symbols(
         self, query: str, kind: str = "", source: SourceChoice = "auto", patience: float = 1.0
     ) -> SymbolRows:
         """Definitions of the workspace by name, best matches first."""
-        ...
 
     async def related(
         self, relation: Relation, at: Position, source: SourceChoice = "auto", patience: float = 1.0
     ) -> SymbolRows:
         """What has `relation` to the symbol at `at`."""
-        ...
 
     async def hover(self, at: Position) -> str:
         """Signature and documentation as Markdown, empty if unknown."""
-        ...
 
     async def problems(self, paths: tuple[str, ...] = (), patience: float = 1.0) -> ProblemRows:
         """Diagnostics of `paths` as they are on disk. For a folder, those of the files in it that a server
         reads (the 50 most recently changed), with a `note`. Without paths, what is already known."""
-        ...
 
     async def rename(self, at: Position, to: str) -> tuple[Edit, ...]:
         """The edits that rename the symbol in files of the root. Raises `NotPossible`."""
-        ...
 
     async def left(self, at: Position, edits: tuple[Edit, ...]) -> tuple[SymbolRow, ...]:
         """Uses of the symbol at `at`, according to the index, that the `edits` of a rename leave unchanged.
         Most only share the name: the user should check them."""
-        ...
 
     async def actions(self, path: str, first: int, last: int) -> tuple[CodeAction, ...]:
         """What the servers offer for lines `first` to `last`. Raises `NotPossible`."""
-        ...
 
     async def action(self, id: str) -> tuple[Edit, ...]:
         """The edits of an action from `actions`. Raises `NotPossible`."""
-        ...
 
     async def formatted(self, path: str) -> tuple[Edit, ...]:
         """The edits that format a file. Raises `NotPossible`."""
-        ...
 
     async def extent(self, at: Position) -> tuple[int, int]:
         """Start and end offset, in bytes of the file, of the whole definition at `at` with its decorators and
         the comment that documents it. Raises `PlaceUnknown`."""
-        ...
 
     async def checked(self, changes: ChangeSet, seconds: float = 1.0) -> ProblemCheck:
         """Diagnostics before and after `changes`, which are staged in the servers and withdrawn again."""
-        ...
 
     async def news(self, paths: tuple[str, ...] = ()) -> ProblemRows:
         """New diagnostics of files that we changed (empty: of the last five) and that were not reported yet;
         they then count as reported."""
-        ...
 
     def seen(self, path: str) -> None:
         """A file was read: the server of its language may be started. Returns at once."""
-        ...
 
     def changed(
         self, path: str, before: bytes | None = None, told: tuple[ProblemRow, ...] | None = None
     ) -> None:
         """We wrote a file; `before` is its old content, `told` the new diagnostics that its writer was
         already shown (None: nobody checked). Returns at once."""
-        ...
 
     def servers(self) -> tuple[ServerRow, ...]: ...
 
     async def command(self, verb: Literal["restart", "stop", "allow"], name: str) -> str:
         """Apply `verb` to the servers called `name` (empty: all); returns the outcome in words."""
-        ...
 
     def log(self, name: str) -> Mapping[str, str]:
         """The last lines of the logs of the servers called `name` (empty: all), by server."""
-        ...

@@ -1,7 +1,7 @@
-"""Where a value came from: its file, how it was understood, and what was refused.
+"""The origin of a value: its file, the settings that were read, and those that were refused.
 
 Everything read from files (skills, roles, commands, hooks, MCP servers) carries an `Origin`, so that `cockpit
-skills list` and similar commands can show what loaded, and why the rest did not.
+skills list` and similar commands can show what was loaded, and why the rest was not.
 """
 
 from collections.abc import Mapping
@@ -15,10 +15,8 @@ Layer = Literal["built-in", "plugin", "user", "project", "flags", "managed"]
 
 @dataclass(frozen=True, slots=True)
 class FileProblem:
-    """Something in `file` that was not accepted. `line` counts from 1; 0 means the whole file.
-
-    `remedy` is what to write instead. The rest of the file, and every other file, still works.
-    """
+    """Something in `file` that was not accepted. `line` counts from 1; 0 means the whole file. `remedy` says
+    what to write instead. The rest of the file is still used."""
 
     file: str
     line: int

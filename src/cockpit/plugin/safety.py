@@ -21,8 +21,8 @@ class CommandPart:
     `text` is its part of the line. `argv` are its final words, None for a word that is only known when it
     runs. `level`, `risk`, `capabilities`, `rules`, `reason` and `alternative` are as in a `Verdict`. `reads`
     and `writes` are the real paths of its operands and redirections, `destination` the host or remote to
-    which something would be sent. `shape` is the rule pattern that may be remembered (`pytest *`): "" if
-    none, and then no allow rule covers it.
+    which something would be sent. `shape` is the rule pattern that an approval may store (`pytest *`): ""
+    if none, and then no allow rule covers it.
     """
 
     text: str
@@ -45,7 +45,7 @@ class Verdict:
 
     `risk` is 0 to 100. `rules` are the ids that led here. `alternative` is what the model could do instead.
     `sandbox` is the profile in which the call must run, None if no program is started. `may_remember` is
-    False if an answer covers only this call. `person_only` is an ask that neither rule nor mode can answer.
+    False if an answer covers only this call. `user_only` is an ask that neither rule nor mode can answer.
     `parts` are the commands of a command line, each with its own verdict; `destination` is where something
     would be sent.
     """
@@ -58,14 +58,14 @@ class Verdict:
     alternative: str = ""
     sandbox: Profile | None = None
     may_remember: bool = True
-    person_only: bool = False
+    user_only: bool = False
     parts: tuple[CommandPart, ...] = ()
     destination: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The call as deciders see it: validated and previewed, nothing run yet."""
+    """A call as deciders see it: validated and previewed, but not run."""
 
     call: ToolCall
     tool: Tool
@@ -150,7 +150,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """Stop here; the model and the user are told `reason`."""
+    """Stop here; the model and the user read `reason`."""
 
     reason: str
 
@@ -164,7 +164,7 @@ class Continue:
 
 @dataclass(frozen=True, slots=True)
 class Halt:
-    """The turn ends here; the user is told `reason`. Calls that had not run do not run."""
+    """End the turn; the user reads `reason`. Calls that have not run yet do not run."""
 
     reason: str
 
@@ -174,11 +174,11 @@ Ruling: TypeAlias = Pass | Rewrite | Add | Ask | Refuse | Continue | Halt
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """A check at one point; it returns one ruling or several.
+    """A check at one point, which returns one or several rulings.
 
     A guard that raises or exceeds `timeout_s` (infinite: it limits itself) counts as `Pass`, and this is
-    reported; at `tool_call` it counts as `Ask`, because a failed check has not agreed. Guards run one after
-    the other, each with the result of the one before. Those of one `group` run at the same time with the same
+    reported; at `tool_call` it counts as `Ask`, because a failed check has not agreed. Guards run in order,
+    each with the result of the previous guard. Guards of the same `group` run at the same time with the same
     input, and their rulings are applied in order.
     """
 

@@ -13,5 +13,4 @@ from cockpit.plugin.calls import Done as Done
 from cockpit.plugin.calls import Part as Part
 from cockpit.plugin.calls import Preview as Preview
 from cockpit.plugin.calls import ToolFailed as ToolFailed
-from cockpit.plugin.context import Run as Run
 from cockpit.plugin.context import Tool as Tool

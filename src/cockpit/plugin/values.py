@@ -1,4 +1,4 @@
-"""The values that plugins register, except tools, models and what judges calls."""
+"""The values that plugins register, except tools, models, deciders and guards."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Where registration happens: one root, and what belongs to this plugin alone.
+    """The root for which a plugin registers values, and the plugin's settings and folders.
 
     `settings` is the table `[plugins.NAME]`; `cache` and `state` are folders that the plugin may create.
     `environment` is that of the process, on top of the `.env` of a trusted folder. If the folder is not
@@ -44,11 +44,9 @@ class Register(Protocol):
 
     def __call__(self, value: object) -> None:
         """Register one value of the hook's kind. Raises TypeError for another kind."""
-        ...
 
     def changed(self) -> None:
         """Ask to be called again: this plugin now registers something different."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +96,7 @@ CommandAnswer: TypeAlias = Show | AsPrompt | Action
 
 @dataclass(frozen=True, slots=True)
 class Invoked:
-    """How a command was called: `text` is what follows its name; a screen may give `arguments`."""
+    """How a command was called: `text` follows its name; a screen may add `arguments`."""
 
     text: str
     arguments: Mapping[str, Json] = field(default_factory=dict)
@@ -153,7 +151,7 @@ class Theme:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """What a prompt may reference with `sign`: how it is completed and what it becomes."""
+    """References in prompts that begin with `sign`: how they are completed, and the blocks they become."""
 
     name: str
     sign: str
@@ -200,8 +198,8 @@ class ResidentContext:
 
 @dataclass(frozen=True, slots=True)
 class Resident:
-    """A background service. `run(context)` is entered after the first paint and left within 2 s; one that
-    fails is restarted with backoff."""
+    """A background service. `run(context)` is entered after the first paint and left within 2 s; a service
+    that fails is restarted with backoff."""
 
     name: str
     per: Literal["process", "root", "session"]
@@ -210,7 +208,7 @@ class Resident:
 
 @dataclass(frozen=True, slots=True)
 class AgentTask:
-    """A task for a runner: `budget` is what is left (steps, tool_calls, seconds, tokens, money); `stop_file`
+    """A task for a runner. `budget` is what is left (steps, tool_calls, seconds, tokens, money); `stop_file`
     ends it from outside."""
 
     id: str

@@ -37,12 +37,12 @@ class Launch:
 
 
 class SealBroken(CockpitError):
-    """What would start is not what was approved."""
+    """The process that would start is not the approved one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Isolation:
-    """What really confines a launched process on this machine, as it was probed.
+    """The confinement of launched processes on this machine, as probed.
 
     `level` is `full` (bubblewrap: files, network, processes, system calls), `partial` (Landlock: files and
     TCP only) or `none`. `reason` says why it is not more and how to fix that; "" when full.
@@ -78,22 +78,16 @@ class Worktrees(Protocol):
     @property
     def now(self) -> AgentWorktree | None:
         """The worktree in which the agent works; None for the session's own folder."""
-        ...
 
     async def enter(
         self, name: str, *, ref: str = "", create: bool = True, carry: bool = True
     ) -> AgentWorktree:
-        """Work in the worktree `name` from now on.
-
-        If it does not exist and `create` is True, it is created from `ref` ("": the commit that is checked
-        out, with uncommitted changes if `carry`).
-        """
-        ...
+        """Work in the worktree `name` from now on. If it does not exist and `create` is True, it is created
+        from `ref` ("": the commit that is checked out, with uncommitted changes if `carry`)."""
 
     async def leave(self, settling: Callable[[], Awaitable[None]] | None = None) -> AgentWorktree:
         """Work in the session's folder again. `settling` is awaited first; if it raises, the agent stays. The
-        worktree is left as it is then."""
-        ...
+        worktree stays as it is."""
 
 
 class PathRefused(CockpitError):
@@ -118,11 +112,9 @@ class Files(Protocol):
     async def stat(self, path: str) -> FileEntry: ...
     async def entries(self, path: str, hidden: bool = False) -> tuple[FileEntry, ...]:
         """The direct children, folders first, by name; ignored ones are left out."""
-        ...
 
     def walk(self, path: str = ".", hidden: bool = False) -> AsyncIterator[FileEntry]:
         """Every file below `path` that no ignore file excludes, in sorted order."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +158,6 @@ class Processes(Protocol):
 
     async def isolation(self) -> Isolation:
         """What confines a launched process here; probed once."""
-        ...
 
     async def run_sealed(
         self,
@@ -177,11 +168,9 @@ class Processes(Protocol):
         on_output: Callable[[str], None] | None = None,
     ) -> ProcessResult:
         """Run to the end. Cancelling kills the whole tree within a second."""
-        ...
 
     async def start_sealed(self, launch: Launch, seal: str, *, label: str = "") -> str:
         """Start in the background; returns the id of the job."""
-        ...
 
     async def run(
         self,
@@ -196,19 +185,15 @@ class Processes(Protocol):
     ) -> ProcessResult:
         """Run to the end. Cancelling kills the whole group within a second. `separate_errors` keeps stderr
         out of the output."""
-        ...
 
     def shell(self, command: str) -> tuple[str, ...]:
         """The argv that runs `command` in the platform's shell."""
-        ...
 
     async def start(self, argv: tuple[str, ...], *, cwd: str = "", label: str = "") -> str:
         """Start in the background; returns the id of the job."""
-        ...
 
     async def output(self, job: str, cursor: int = 0) -> tuple[str, int]:
         """The output of the job from character `cursor` on, and the next cursor."""
-        ...
 
     async def wait(self, job: str, seconds: float) -> JobView: ...
     async def write(self, job: str, text: str) -> None: ...
@@ -230,7 +215,6 @@ class Workspace(Protocol):
     @property
     def root(self) -> str:
         """The real path of the root."""
-        ...
 
     @property
     def files(self) -> Files: ...
@@ -239,19 +223,15 @@ class Workspace(Protocol):
 
     def resolve(self, path: str, access: Literal["read", "write"]) -> str:
         """The real path of `path`. Raises `PathRefused` for secret or protected paths."""
-        ...
 
     def is_inside(self, path: str) -> bool:
-        """Whether the real path of `path` lies in the root."""
-        ...
+        """Whether the real path of `path` is in the root."""
 
     async def plan(self, edits: tuple[Edit, ...], agent: str = "main", call: str = "") -> ChangeSet:
         """What `edits`, in order, would change. Nothing is written. Raises `ChangeRefused`."""
-        ...
 
     async def apply(self, changes: ChangeSet) -> Applied:
         """Write all of it or nothing. Raises `ChangeRefused` if a file is not as planned."""
-        ...
 
 
 class SandboxMissing(CockpitError):
@@ -259,4 +239,4 @@ class SandboxMissing(CockpitError):
 
 
 class ChangeRefused(CockpitError):
-    """Edits that cannot be made; the message names the file and what to do."""
+    """Edits that are not possible; the message names the file and what to do."""

@@ -45,6 +45,6 @@ def ask_unreadable(text: str, error: Exception) -> JudgedLine:
     part = CommandPart(text, (), "ask", 60, frozenset({"shell.opaque"}), ("unread",), reason)
     verdict = Verdict(
         "ask", reason, 60, part.capabilities, part.rules, sandbox="build",
-        may_remember=False, person_only=True, parts=(part,),
+        may_remember=False, user_only=True, parts=(part,),
     )  # fmt: skip
     return JudgedLine(verdict, text)

@@ -78,15 +78,15 @@ async def attached(driver: Driver, words: str) -> tuple[Block, ...]:
 
 
 async def offered(driver: Driver, word: str) -> list[Completion]:
-    """What is offered for `word`. The first question starts the index, so it is asked until symbols come."""
+    """The completions of `word`. The first request starts the index, so it is repeated until symbols come."""
     async with asyncio.timeout(20):
-        rows = await asked(driver, word)
+        rows = await complete(driver, word)
         while all(row.insert == "@cart.py " for row in rows):
-            rows = await asked(driver, word)
+            rows = await complete(driver, word)
     return rows
 
 
-async def asked(driver: Driver, word: str) -> list[Completion]:
+async def complete(driver: Driver, word: str) -> list[Completion]:
     text = f"look at {word}"
     reply = await driver.channel.ask(Complete("@", text, len(text)))
     assert isinstance(reply, Completions)
@@ -94,7 +94,7 @@ async def asked(driver: Driver, word: str) -> list[Completion]:
     return list(reply.rows)
 
 
-async def test_a_method_brings_its_own_lines_with_decorator_and_comment(session: Driver) -> None:
+async def test_method_mention_adds_its_lines_with_decorator_and_comment(session: Driver) -> None:
     (block,) = await attached(session, "why is @Cart.total slow?")
     assert isinstance(block, Code) and (block.path, block.line) == ("cart.py", 7)
     assert block.text.startswith("[@Cart.total: cart.py:7-10]\n")
@@ -102,13 +102,13 @@ async def test_a_method_brings_its_own_lines_with_decorator_and_comment(session:
     assert "empty" not in block.text and "secret" not in block.text
 
 
-async def test_a_file_narrows_the_symbol_and_does_not_travel_itself(session: Driver) -> None:
+async def test_file_prefix_narrows_the_symbol_and_is_not_added(session: Driver) -> None:
     (block,) = await attached(session, "explain @cart.py:Cart.empty.")
     assert isinstance(block, Code) and block.line == 12
     assert "def empty" in block.text and "secret" not in block.text and "sum(" not in block.text
 
 
-async def test_callers_and_tests_bring_those_definitions(session: Driver) -> None:
+async def test_callers_and_tests_add_those_definitions(session: Driver) -> None:
     (callers,) = await attached(session, "who needs @callers:checkout")
     assert isinstance(callers, Text) and "pay.py:8" in callers.text and "def show" in callers.text
     assert "def checkout" not in callers.text and "quiet" not in callers.text
@@ -117,25 +117,25 @@ async def test_callers_and_tests_bring_those_definitions(session: Driver) -> Non
     assert "import" not in tests.text
 
 
-async def test_a_file_wins_over_a_symbol_of_its_name(session: Driver) -> None:
+async def test_file_wins_over_a_symbol_with_its_name(session: Driver) -> None:
     (block,) = await attached(session, "read @quiet")
     assert isinstance(block, Code) and "a file without an ending" in block.text
 
 
-async def test_words_that_are_no_symbols_stay_words_and_a_wrong_relation_is_told(session: Driver) -> None:
+async def test_unknown_words_stay_words_and_unknown_relations_are_reported(session: Driver) -> None:
     assert await attached(session, "ask @alice about @nothing.here and a@b.example") == ()
     (block,) = await attached(session, "see @callers:nothing_here")
     assert isinstance(block, Text) and block.text.startswith("[@callers:nothing_here: ")
 
 
-async def test_a_name_that_fits_several_definitions_lists_them(session: Driver, root: Path) -> None:
+async def test_ambiguous_mention_lists_the_definitions(session: Driver, root: Path) -> None:
     (root / "other.py").write_text("def show() -> None: ...\n", encoding="utf-8")
     (block,) = await attached(session, "see @show")
     assert isinstance(block, Text) and "other.py:1" in block.text and "pay.py:8" in block.text
     assert "def show" not in block.text
 
 
-async def test_symbols_are_offered_beside_files_and_the_best_comes_first(session: Driver) -> None:
+async def test_symbols_are_completed_beside_files_best_match_first(session: Driver) -> None:
     rows = await offered(session, "@Cart.to")
     assert rows[0].insert == "@Cart.total " and rows[0].label == "Cart.total" and "cart.py" in rows[0].detail
     rows = await offered(session, "@Cart")
@@ -147,7 +147,7 @@ async def test_symbols_are_offered_beside_files_and_the_best_comes_first(session
     assert [row.insert for row in rows] == ["@cart.py:Cart.empty "]
 
 
-async def test_an_owner_offers_its_members_the_exact_one_first(session: Driver, root: Path) -> None:
+async def test_owner_completes_its_members_exact_match_first(session: Driver, root: Path) -> None:
     more = "".join(f"class C{n}:\n    def empty(self): ...\n\n\n" for n in range(250))
     (root / "more.py").write_text(f"{more}def total(): ...\n\n\ndef totals(): ...\n", encoding="utf-8")
     rows = await offered(session, "@Cart.")
@@ -156,7 +156,7 @@ async def test_an_owner_offers_its_members_the_exact_one_first(session: Driver, 
     (root / "twin.py").write_text("class Cart:\n    def empty(self): ...\n    def empty_all(self): ...\n")
     async with asyncio.timeout(20):
         while "@twin.py:Cart.empty " not in (
-            inserts := [row.insert for row in await asked(session, "@Cart.empty")]
+            inserts := [row.insert for row in await complete(session, "@Cart.empty")]
         ):
             pass
     assert sorted(inserts[:2]) == ["@cart.py:Cart.empty ", "@twin.py:Cart.empty "]
@@ -179,7 +179,7 @@ class Growing:
         return ()
 
 
-async def test_a_name_that_is_unknown_because_files_are_unread_says_so(root: Path) -> None:
+async def test_unknown_name_during_indexing_is_reported(root: Path) -> None:
     navigator = LiveNavigator(
         LocalWorkspace(str(root)), index=cast("TreeIndex", Growing()), languages=(PYTHON,)
     )
@@ -188,11 +188,11 @@ async def test_a_name_that_is_unknown_because_files_are_unread_says_so(root: Pat
     assert block == Text("[@Cart.total: still indexing the project; mention it again]")
 
 
-async def test_a_path_offers_files_only(session: Driver) -> None:
-    assert all(row.insert.startswith("@") and ".py" in row.insert for row in await asked(session, "@y.p"))
+async def test_path_completes_files_only(session: Driver) -> None:
+    assert all(row.insert.startswith("@") and ".py" in row.insert for row in await complete(session, "@y.p"))
 
 
-async def test_what_was_offered_is_understood(session: Driver) -> None:
+async def test_completed_mention_can_be_expanded(session: Driver) -> None:
     for word in ("@empty", "@callers:check", "@cart.py:tot"):
         insert = (await offered(session, word))[0].insert
         blocks = await attached(session, f"see {insert}please")

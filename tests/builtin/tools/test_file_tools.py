@@ -34,7 +34,7 @@ async def test_read_numbers_lines_and_hides_line_ends(context: Context, tmp_path
     assert done.text == "1\teins\n2\tzwei\n3\t\n4\tvier\n[the file starts with a byte order mark]"
 
 
-async def test_read_pages_and_says_how_to_go_on(context: Context, tmp_path: Path) -> None:
+async def test_read_pages_and_names_the_next_start(context: Context, tmp_path: Path) -> None:
     grow(tmp_path, {"long.txt": "".join(f"line {number}\n" for number in range(1, 5001))})
     done = await call(READ, context, path="long.txt")
     assert done.text.endswith("2000\tline 2000\n[lines 1 to 2000 of 5000; go on with start=2001]")
@@ -50,7 +50,7 @@ async def refused_at(context: Context, path: str, start: int) -> str:
     return str(raised.value)
 
 
-async def test_read_cuts_long_lines_and_stops_before_too_much(context: Context, tmp_path: Path) -> None:
+async def test_read_cuts_long_lines_and_long_pages(context: Context, tmp_path: Path) -> None:
     grow(tmp_path, {"one.js": "x" * 5000, "wide.txt": ("中" * 1000 + "\n") * 100})
     assert "[... 3,000 more characters in this line]" in (await call(READ, context, path="one.js")).text
     done = await call(READ, context, path="wide.txt")
@@ -59,7 +59,7 @@ async def test_read_cuts_long_lines_and_stops_before_too_much(context: Context, 
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "text"),
     [
         (
             "a.png",
@@ -72,11 +72,11 @@ async def test_read_cuts_long_lines_and_stops_before_too_much(context: Context, 
         ("a.txt", "hi".encode("utf-16"), "UTF-16 text"),
     ],
 )
-async def test_read_describes_what_is_no_text(
-    context: Context, tmp_path: Path, name: str, content: bytes, said: str
+async def test_read_describes_files_that_are_not_text(
+    context: Context, tmp_path: Path, name: str, content: bytes, text: str
 ) -> None:
     grow(tmp_path, {name: content})
-    assert said in (await call(READ, context, path=name)).text
+    assert text in (await call(READ, context, path=name)).text
 
 
 async def test_read_says_what_to_do_instead(context: Context, tmp_path: Path) -> None:
@@ -115,12 +115,12 @@ async def test_list_shows_folders_first_and_no_ignored_files(context: Context, t
 async def test_list_and_glob_are_capped_with_a_count(context: Context, tmp_path: Path) -> None:
     grow(tmp_path, {f"f{number:04}.txt": "" for number in range(620)})
     assert lines(await call(LIST, context))[-1] == "[120 more entries; list a folder in it, or use glob]"
-    found = await call(GLOB, context, pattern="*.txt")
-    assert len(lines(found)) == 501
-    assert lines(found)[-1] == "[120 more files; narrow the pattern or the path]"
+    expected = await call(GLOB, context, pattern="*.txt")
+    assert len(lines(expected)) == 501
+    assert lines(expected)[-1] == "[120 more files; narrow the pattern or the path]"
 
 
-async def test_names_that_are_no_utf8_are_shown_with_marks(context: Context, tmp_path: Path) -> None:
+async def test_names_that_are_not_utf8_are_shown_with_marks(context: Context, tmp_path: Path) -> None:
     (tmp_path / os.fsdecode(b"caf\xe9.txt")).write_text("x")
     for done in (await call(LIST, context), await call(GLOB, context, pattern="*.txt")):
         assert done.text == "caf?.txt"
@@ -132,7 +132,7 @@ def lines(done: Done) -> "list[str]":
 
 
 @pytest.mark.parametrize(
-    ("pattern", "path", "found"),
+    ("pattern", "path", "expected"),
     [
         ("*.py", ".", ["a.py", "src/b.py", "src/in/c.py"]),
         ("src/*.py", ".", ["src/b.py"]),
@@ -146,8 +146,8 @@ def lines(done: Done) -> "list[str]":
         ("*.{rs,go}", ".", []),
     ],
 )
-async def test_glob_finds_by_shape(
-    context: Context, tmp_path: Path, pattern: str, path: str, found: "list[str]"
+async def test_glob_patterns_match_paths(
+    context: Context, tmp_path: Path, pattern: str, path: str, expected: "list[str]"
 ) -> None:
     names = [
         "a.py",
@@ -160,4 +160,4 @@ async def test_glob_finds_by_shape(
     ]
     grow(tmp_path, dict.fromkeys(names, ""))
     done = await call(GLOB, context, pattern=pattern, path=path)
-    assert done.data == found
+    assert done.data == expected

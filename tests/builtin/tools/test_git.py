@@ -38,7 +38,7 @@ async def read(root: Path, **arguments: object) -> str:
     return (await call(TOOLS["git"], context_on(root), **arguments)).text
 
 
-async def test_status_groups_paths_by_what_they_are(run: Git, tmp_path: Path) -> None:
+async def test_status_groups_paths_by_state(run: Git, tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("one\nthree\n")
     (tmp_path / "新 文件.txt").write_text("x")
     (tmp_path / "b.py").write_text("b")
@@ -54,12 +54,12 @@ async def test_status_groups_paths_by_what_they_are(run: Git, tmp_path: Path) ->
     ]
 
 
-async def test_a_clean_tree_is_said(run: Git, tmp_path: Path) -> None:
+async def test_clean_tree_is_reported(run: Git, tmp_path: Path) -> None:
     assert "working tree clean" in await read(tmp_path, what="status")
     assert await read(tmp_path, what="diff") == "no unstaged changes"
 
 
-async def test_the_staged_diff_is_that_of_git(run: Git, tmp_path: Path) -> None:
+async def test_staged_diff_equals_gits(run: Git, tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("one\nthree\n")
     run("add", "a.py")
     (tmp_path / "a.py").write_text("later\n")
@@ -68,7 +68,7 @@ async def test_the_staged_diff_is_that_of_git(run: Git, tmp_path: Path) -> None:
     assert "later" not in text
 
 
-async def test_log_show_and_blame(run: Git, tmp_path: Path) -> None:
+async def test_log_show_and_blame_read_the_history(run: Git, tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("one\nthree\n")
     run("commit", "-q", "-am", "Make it three")
     log = await read(tmp_path, what="log", path="a.py")
@@ -80,7 +80,7 @@ async def test_log_show_and_blame(run: Git, tmp_path: Path) -> None:
     assert "Ann | three" in blamed
 
 
-async def test_settings_of_the_repository_run_no_program(run: Git, tmp_path: Path) -> None:
+async def test_repository_settings_start_no_program(run: Git, tmp_path: Path) -> None:
     mark = tmp_path.parent / f"{tmp_path.name}-ran"
     program = tmp_path / "evil.sh"
     program.write_text(f"#!/bin/sh\ntouch '{mark}'\ncat \"$1\"\n")
@@ -101,12 +101,12 @@ async def test_settings_of_the_repository_run_no_program(run: Git, tmp_path: Pat
 
 
 @pytest.mark.parametrize("ref", ["--output=x", "-p", "a\nb"])
-async def test_a_ref_that_could_be_an_option_is_refused(ref: str, run: Git, tmp_path: Path) -> None:
+async def test_ref_that_looks_like_an_option_is_refused(ref: str, run: Git, tmp_path: Path) -> None:
     with pytest.raises(ToolFailed):
         await read(tmp_path, what="diff", ref=ref)
 
 
-async def test_secrets_are_shown_by_no_diff(run: Git, tmp_path: Path) -> None:
+async def test_no_diff_shows_secret_files(run: Git, tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("KEY=hidden\n")
     run("add", "-f", ".env")
     assert "hidden" not in await read(tmp_path, what="diff", staged=True)
@@ -117,12 +117,12 @@ async def test_secrets_are_shown_by_no_diff(run: Git, tmp_path: Path) -> None:
             await preview(arguments, context_on(tmp_path))
 
 
-async def test_a_folder_without_repository_says_so(tmp_path: Path) -> None:
+async def test_folder_without_a_repository_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ToolFailed, match="not a git repository"):
         await read(tmp_path, what="status")
 
 
-async def test_a_repository_without_commits_says_so(tmp_path: Path) -> None:
+async def test_repository_without_commits_is_reported(tmp_path: Path) -> None:
     subprocess.run(("git", "init", "-q", str(tmp_path)), check=True)
     with pytest.raises(ToolFailed, match="no commit yet"):
         await read(tmp_path, what="log")
@@ -133,7 +133,7 @@ async def change(root: Path, **arguments: object) -> str:
     return (await call(TOOLS["git_change"], context_on(root), **arguments)).text
 
 
-async def test_changes_of_the_local_repository(run: Git, tmp_path: Path) -> None:
+async def test_local_changes_are_made(run: Git, tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("changed\n")
     (tmp_path / "b.py").write_text("b\n")
     assert await change(tmp_path, what="add", paths=["b.py"]) == "staged b.py"
@@ -151,7 +151,7 @@ async def test_changes_of_the_local_repository(run: Git, tmp_path: Path) -> None
     assert (tmp_path / "a.py").read_text() == "for later\n"
 
 
-async def test_a_path_is_taken_literally(run: Git, tmp_path: Path) -> None:
+async def test_paths_are_literal(run: Git, tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("changed\n")
     (tmp_path / "[ab].py").write_text("x\n")
     await change(tmp_path, what="add", paths=["[ab].py"])
@@ -159,7 +159,7 @@ async def test_a_path_is_taken_literally(run: Git, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ({"what": "commit"}, "message"),
         ({"what": "restore"}, "paths"),
@@ -168,26 +168,26 @@ async def test_a_path_is_taken_literally(run: Git, tmp_path: Path) -> None:
         ({"what": "branch", "name": "x", "ref": "-f"}, "dash"),
     ],
 )
-async def test_what_is_missing_or_unsafe_is_refused(
-    arguments: dict[str, object], said: str, run: Git, tmp_path: Path
+async def test_missing_or_unsafe_arguments_are_refused(
+    arguments: dict[str, object], message: str, run: Git, tmp_path: Path
 ) -> None:
-    with pytest.raises(ToolFailed, match=said):
+    with pytest.raises(ToolFailed, match=message):
         await change(tmp_path, **arguments)
 
 
-async def test_the_preview_shows_what_git_is_told(run: Git, tmp_path: Path) -> None:
+async def test_preview_shows_the_git_command(run: Git, tmp_path: Path) -> None:
     preview = await git.preview_change({"what": "commit", "message": "Say it"}, context_on(tmp_path))
     assert preview.argv == (("git", "commit", "--no-verify", "--no-gpg-sign", "--message=Say it"),)
     assert preview.lift == "git commit *"
 
 
-def test_other_agents_names_fill_in_what_is_read() -> None:
+def test_other_agents_names_imply_the_query() -> None:
     aliases = {alias.name: alias for alias in TOOLS["git"].aliases}
     assert aliases["git_log"].fixed == (("what", "log"),)
     assert TOOLS["git_change"].deferred
 
 
-def test_a_rename_and_a_conflict_are_named() -> None:
+def test_status_names_renames_and_conflicts() -> None:
     porcelain = (
         "# branch.oid abc\0# branch.head (detached)\0"
         "2 R. N... 100644 100644 100644 a b R100 new name.py\0old.py\0"

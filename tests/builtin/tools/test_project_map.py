@@ -31,7 +31,7 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-async def test_a_project_is_described_by_what_it_says_of_itself(project: Path) -> None:
+async def test_project_is_described_from_its_files(project: Path) -> None:
     lines = (await call(TOOL, context_on(project))).text.splitlines()
     assert lines[0] == "shop: Sells small things."
     assert lines[1].startswith("8 files, ")
@@ -44,13 +44,13 @@ async def test_a_project_is_described_by_what_it_says_of_itself(project: Path) -
     assert "  tests/ (1 file): tests" in lines
 
 
-async def test_a_folder_is_mapped_alone(project: Path) -> None:
+async def test_folder_is_mapped_alone(project: Path) -> None:
     text = (await call(TOOL, context_on(project), path="web")).text
     assert text.splitlines()[0] == "web"
     assert "Python" not in text
 
 
-async def test_a_huge_tree_is_mapped_in_part_and_that_is_said(
+async def test_huge_tree_is_mapped_in_part_with_a_note(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(surveying, "MAX_FILES", 3)
@@ -59,17 +59,17 @@ async def test_a_huge_tree_is_mapped_in_part_and_that_is_said(
     assert "at least (stopped at a limit" in text
 
 
-async def test_a_missing_folder_is_named(project: Path) -> None:
+async def test_missing_folder_is_named(project: Path) -> None:
     with pytest.raises(ToolFailed, match="nowhere does not exist"):
         await call(TOOL, context_on(project), path="nowhere")
 
 
-async def test_an_empty_folder_is_said(tmp_path: Path) -> None:
+async def test_empty_folder_is_reported(tmp_path: Path) -> None:
     assert (await call(TOOL, context_on(tmp_path))).text.startswith("no files here")
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "kind", "said"),
+    ("name", "text", "kind", "expected"),
     [
         ("Cargo.toml", '[package]\nname = "r"\n[workspace]\nmembers = ["a"]', "Rust", "r"),
         ("go.mod", "module example.com/x\n", "Go", "example.com/x"),
@@ -79,20 +79,20 @@ async def test_an_empty_folder_is_said(tmp_path: Path) -> None:
         ("x.csproj", "", ".NET", ""),
     ],
 )
-def test_manifests_name_their_project(name: str, text: str, kind: str, said: str) -> None:
+def test_manifests_name_their_project(name: str, text: str, kind: str, expected: str) -> None:
     facts = read_manifest(name, text)
     assert facts is not None
-    assert (facts.kind, facts.name) == (kind, said)
+    assert (facts.kind, facts.name) == (kind, expected)
 
 
 @pytest.mark.parametrize("name", ["pyproject.toml", "package.json", "Cargo.toml", "composer.json", "pom.xml"])
 @pytest.mark.parametrize("text", ["", "{", "[[", "[]", '"x"', "project = 3", '{"scripts": 3, "bin": []}'])
-def test_a_broken_manifest_says_nothing_and_fails_nothing(name: str, text: str) -> None:
+def test_broken_manifest_gives_empty_facts(name: str, text: str) -> None:
     assert read_manifest(name, text) is not None
 
 
 @pytest.mark.parametrize(
-    ("path", "text", "said"),
+    ("path", "text", "expected"),
     [
         ("README.md", "# T\n\n[![b](x)](y)\n\nIt *does* [this](z). More.", "It does this."),
         ("a/__init__.py", 'r"""Raw words.\n\nMore."""\nx = 1', "Raw words."),
@@ -101,5 +101,5 @@ def test_a_broken_manifest_says_nothing_and_fails_nothing(name: str, text: str) 
         ("README.md", "# only a title", ""),
     ],
 )
-def test_the_first_sentence_of_prose(path: str, text: str, said: str) -> None:
-    assert first_sentence(path, text) == said
+def test_first_sentence_of_prose_is_found(path: str, text: str, expected: str) -> None:
+    assert first_sentence(path, text) == expected

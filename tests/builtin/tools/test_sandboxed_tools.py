@@ -1,4 +1,4 @@
-"""Test runs and git changes in the sandbox: what they need is available there."""
+"""Test runs and git changes work in the sandbox."""
 
 import os
 import subprocess
@@ -16,8 +16,8 @@ from cockpit.plugin.workspace import Profile
 from cockpit.protocol.messages import Json
 
 
-async def held(tool: Tool, context: Context, profile: Profile, /, **arguments: Json) -> Done:
-    """The tool's call with the profile that the core would set after the verdict."""
+async def call_sandboxed(tool: Tool, context: Context, profile: Profile, /, **arguments: Json) -> Done:
+    """Call the tool with the profile that the core would set after the verdict."""
     assert tool.preview is not None
     preview = await tool.preview(arguments, context)
     assert preview.launch is not None
@@ -37,6 +37,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (root / "tests" / "test_a.py").write_text("def test_good(): pass\ndef test_bad(): assert 1 == 2\n")
     path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
     monkeypatch.setenv("PATH", path)
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     subprocess.run(("git", "init", "-q", "-b", "main", str(root)), check=True)
     for name, value in (("user.name", "Ann"), ("user.email", "ann@example.org")):
         subprocess.run(("git", "-C", str(root), "config", name, value), check=True)
@@ -44,24 +45,24 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("profile", ["build", "none"])
-async def test_tests_leave_their_report_also_when_held_in(project: Path, profile: Profile) -> None:
+async def test_sandboxed_test_run_writes_its_report(project: Path, profile: Profile) -> None:
     context = context_on(project)
-    done = await held(registered(run_tests)["run_tests"], context, profile)
+    done = await call_sandboxed(registered(run_tests)["run_tests"], context, profile)
     assert done.text.startswith("pytest: 1 failed, 1 passed in "), done.text
     assert done.isolation == await label(context, profile)
 
 
-async def test_a_change_by_git_works_held_in(project: Path) -> None:
+async def test_sandboxed_git_change_works(project: Path) -> None:
     context = context_on(project)
     tool = registered(git)["git_change"]
     for arguments in ({"what": "add"}, {"what": "commit", "message": "one"}, {"what": "branch", "name": "b"}):
-        done = await held(tool, context, "build", **arguments)
+        done = await call_sandboxed(tool, context, "build", **arguments)
         assert done.isolation == await label(context, "build")
     log = subprocess.run(("git", "-C", str(project), "log", "--oneline", "b"), capture_output=True, text=True)
     assert log.stdout.endswith(" one\n")
 
 
-async def test_what_was_not_shown_does_not_run(project: Path) -> None:
+async def test_unapproved_command_does_not_run(project: Path) -> None:
     context = context_on(project)
     tool = registered(git)["git_change"]
     assert tool.preview is not None

@@ -34,7 +34,7 @@ async def context(tmp_path: Path) -> AsyncIterator[Context]:
     await workspace.close()
 
 
-async def test_a_command_gives_its_output_and_exit_code(context: Context, tmp_path: Path) -> None:
+async def test_command_returns_its_output_and_exit_code(context: Context, tmp_path: Path) -> None:
     (tmp_path / "子").mkdir()
     done = await approved(SHELL, context, command="pwd; echo 中文; exit 3", cwd="子")
     assert done.text == f"{tmp_path}/子\n中文\n[exit code 3]"
@@ -49,27 +49,27 @@ async def test_output_streams_while_the_command_runs(context: Context) -> None:
     assert "".join(seen) == "one\ntwo\n"
 
 
-async def test_a_command_over_its_time_says_what_to_do(context: Context) -> None:
+async def test_command_over_its_time_limit_says_what_to_do(context: Context) -> None:
     done = await approved(SHELL, context, command="echo begun; sleep 1006", seconds=1)
     assert done.is_error
     assert done.text == "begun\n[stopped after 1 s: give more seconds, or run it with background=true]"
 
 
 async def test_cancelling_ends_the_command(context: Context, tmp_path: Path) -> None:
-    said = asyncio.Event()
-    running = RunningCall(ToolCall("c", "shell", {}), None, lambda text: said.set())
+    has_output = asyncio.Event()
+    running = RunningCall(ToolCall("c", "shell", {}), None, lambda text: has_output.set())
     task = asyncio.create_task(
         approved(SHELL, replace(context, call=running), command="echo $$; sleep 1007; touch late")
     )
     async with asyncio.timeout(20):
-        await said.wait()
+        await has_output.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
     assert not (tmp_path / "late").exists()
 
 
-async def test_a_job_is_started_read_written_to_and_cancelled(context: Context) -> None:
+async def test_job_is_started_read_written_to_and_cancelled(context: Context) -> None:
     started = await approved(
         SHELL, context, command="echo ready; read line; echo got $line; sleep 1008", background=True
     )
@@ -93,7 +93,7 @@ async def until(context: Context, text: str) -> Any:
     raise AssertionError(f"{text} was never written")
 
 
-async def test_a_job_that_ended_is_waited_for(context: Context) -> None:
+async def test_waiting_for_a_job_returns_its_result(context: Context) -> None:
     await approved(SHELL, context, command="exit 4", background=True)
     assert "job-1 ended with exit code 4" in (await call(JOB, context, action="wait", id="job-1")).text
 
@@ -102,7 +102,7 @@ async def test_a_job_that_ended_is_waited_for(context: Context) -> None:
     ("command", "argv"),
     [("git log -3", (("git", "log", "-3"),)), ("git log | head", ()), ("rm x", (("rm", "x"),))],
 )
-async def test_the_preview_shows_the_command_and_the_process_that_will_run(
+async def test_preview_shows_the_command_and_the_process(
     context: Context, command: str, argv: tuple[tuple[str, ...], ...]
 ) -> None:
     assert SHELL.preview is not None
@@ -134,6 +134,6 @@ async def test_only_the_approved_command_runs(context: Context, tmp_path: Path, 
     assert not list(tmp_path.glob("*"))
 
 
-async def test_milliseconds_are_understood_as_such(context: Context) -> None:
+async def test_large_time_limits_count_as_milliseconds(context: Context) -> None:
     assert shell._clamp_seconds(120_000) == 120.0
     assert (shell._clamp_seconds(0), shell._clamp_seconds(3000)) == (1.0, 600.0)

@@ -1,4 +1,4 @@
-"""Every built-in tool has a valid schema, validates its arguments and gives the facts to judge a call."""
+"""Every built-in tool has a valid schema, validates its arguments and declares its capabilities."""
 
 import json
 from typing import Any
@@ -23,7 +23,7 @@ OURS = ("read", "list", "glob", "write", "edit", "apply_patch", "delete", "move"
 
 
 def registered() -> dict[str, Tool]:
-    """Every tool our own plugins register, as discovery finds them."""
+    """Every tool that the built-in plugins register."""
     manager, found = discovery.load_plugins()
     tools: dict[str, Tool] = {}
 
@@ -34,7 +34,7 @@ def registered() -> dict[str, Tool]:
             tools[value.name] = value
 
         def changed(self) -> None:
-            """Nothing is registered anew here."""
+            """Nothing is registered again here."""
 
     for plugin in found:
         module: Any = manager.get_plugin(plugin.name)
@@ -51,17 +51,17 @@ def tool(request: pytest.FixtureRequest) -> Tool:
     return TOOLS[request.param]
 
 
-def test_the_file_and_shell_tools_are_there() -> None:
+def test_file_and_shell_tools_are_registered() -> None:
     assert set(OURS) <= set(TOOLS)
 
 
-def test_its_schema_is_one_and_closed(tool: Tool) -> None:
+def test_schema_is_valid_and_closed(tool: Tool) -> None:
     jsonschema.Draft202012Validator.check_schema(dict(tool.parameters))
     assert tool.parameters["type"] == "object"
     assert tool.parameters["additionalProperties"] is False
 
 
-def test_it_says_what_it_can_do(tool: Tool) -> None:
+def test_tool_declares_its_capabilities(tool: Tool) -> None:
     assert tool.capabilities
     assert tool.description.endswith(".") and "\n" not in tool.description
     assert len(tool.description) <= 200
@@ -70,20 +70,20 @@ def test_it_says_what_it_can_do(tool: Tool) -> None:
         assert tool.preview is not None
 
 
-async def test_an_unknown_argument_is_refused_with_the_known_ones(tool: Tool, tmp_path: Any) -> None:
+async def test_unknown_argument_is_refused_with_the_known_arguments(tool: Tool, tmp_path: Any) -> None:
     arguments = {**fitting(tool), "surprise": 1}
     with pytest.raises(ArgumentsInvalid, match="surprise"):
         await tool.run(arguments, writing_context(tmp_path))
 
 
-async def test_a_missing_argument_is_named(tool: Tool, tmp_path: Any) -> None:
+async def test_missing_argument_is_named(tool: Tool, tmp_path: Any) -> None:
     for name in required(tool):
         arguments = {key: value for key, value in fitting(tool).items() if key != name}
         with pytest.raises(ArgumentsInvalid, match=f"`{name}` is missing"):
             await tool.run(arguments, writing_context(tmp_path))
 
 
-async def test_an_argument_of_the_wrong_kind_is_named(tool: Tool, tmp_path: Any) -> None:
+async def test_argument_of_the_wrong_type_is_named(tool: Tool, tmp_path: Any) -> None:
     for name, schema in properties(tool).items():
         with pytest.raises(ArgumentsInvalid, match=name):
             await tool.run({**fitting(tool), name: WRONG[schema["type"]]}, writing_context(tmp_path))
@@ -96,17 +96,17 @@ def test_aliases_map_to_arguments_that_exist(tool: Tool) -> None:
             assert name == "" or name in properties(tool), (alias.name, theirs, ours)
 
 
-def test_no_alias_is_taken_twice() -> None:
+def test_no_alias_is_used_twice() -> None:
     called = ({tool.name, *(alias.name for alias in tool.aliases)} for tool in TOOLS.values())
-    names = [name for one in called for name in one]
+    names = [name for tool in called for name in tool]
     assert len(names) == len(set(names)), sorted({name for name in names if names.count(name) > 1})
 
 
-def test_the_list_that_is_sent_stays_short() -> None:
+def test_tool_list_in_a_request_stays_short() -> None:
     sent = [
-        {"name": one.name, "description": one.description, "parameters": one.parameters}
-        for one in TOOLS.values()
-        if not one.deferred
+        {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+        for tool in TOOLS.values()
+        if not tool.deferred
     ]
     assert len(json.dumps(sent)) < 10_500
 
@@ -122,7 +122,7 @@ def properties(tool: Tool) -> dict[str, dict[str, Any]]:
 
 
 def fitting(tool: Tool) -> dict[str, Any]:
-    """Arguments that fit the schema: each required one with a value of its kind."""
+    """Arguments that fit the schema: each required argument with a value of its type."""
     return {name: _value(properties(tool)[name]) for name in required(tool)}
 
 

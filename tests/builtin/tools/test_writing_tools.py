@@ -39,7 +39,9 @@ async def refused(context: Context, tool: str, **arguments: Any) -> str:
     return str(raised.value)
 
 
-async def test_a_preview_writes_nothing_and_the_run_does_exactly_it(context: Context, tmp_path: Path) -> None:
+async def test_preview_writes_nothing_and_the_run_applies_exactly_it(
+    context: Context, tmp_path: Path
+) -> None:
     before = tree(tmp_path)
     preview = await TOOLS["edit"].preview({"path": "src/a.py", "old": "two", "new": "zwei"}, context)
     assert tree(tmp_path) == before
@@ -54,9 +56,7 @@ async def test_a_preview_writes_nothing_and_the_run_does_exactly_it(context: Con
     assert emitted(context) == [FileChanged("src/a.py", "modified", 1, 1)]
 
 
-async def test_a_file_that_changes_between_approval_and_run_is_left_alone(
-    context: Context, tmp_path: Path
-) -> None:
+async def test_file_changed_between_approval_and_run_is_not_written(context: Context, tmp_path: Path) -> None:
     tool = TOOLS["write"]
     preview = await tool.preview({"path": "b.txt", "content": "ours"}, context)
     (tmp_path / "b.txt").write_text("theirs")
@@ -75,7 +75,7 @@ async def test_write_creates_and_replaces(context: Context, tmp_path: Path) -> N
     assert "run later" in await refused(context, "write", path=".git/hooks/x", content="")
 
 
-async def test_edit_needs_one_place_or_a_word_for_all(context: Context, tmp_path: Path) -> None:
+async def test_edit_needs_a_unique_text_or_replace_all(context: Context, tmp_path: Path) -> None:
     grow(tmp_path, {"c.py": "x = 1\ny = 1\n"})
     assert "occurs 2 times in c.py, at lines 1, 2" in await refused(
         context, "edit", path="c.py", old="1", new="2"
@@ -87,7 +87,7 @@ async def test_edit_needs_one_place_or_a_word_for_all(context: Context, tmp_path
     assert "does not exist" in await refused(context, "edit", path="d.py", old="x", new="2")
 
 
-async def test_edit_shows_what_is_there_when_nothing_fits(context: Context) -> None:
+async def test_edit_shows_the_nearest_lines_when_nothing_matches(context: Context) -> None:
     message = await refused(context, "edit", path="src/a.py", old="two\nfour\n", new="x")
     assert "its first line is at line 2" in message and "2\ttwo\n3\tthree" in message
     assert "the nearest lines are:\n3\tthree" in await refused(
@@ -98,16 +98,14 @@ async def test_edit_shows_what_is_there_when_nothing_fits(context: Context) -> N
     )
 
 
-async def test_edit_keeps_crlf_however_the_text_was_sent(context: Context, tmp_path: Path) -> None:
+async def test_edit_preserves_crlf_for_any_line_ends_of_the_text(context: Context, tmp_path: Path) -> None:
     await call(TOOLS["edit"], context, path="win.txt", old="a\nb\n", new="a\nB\nc\n")
     assert (tmp_path / "win.txt").read_bytes() == b"a\r\nB\r\nc\r\n"
     await call(TOOLS["edit"], context, path="win.txt", old="B", new="x\ny")
     assert (tmp_path / "win.txt").read_bytes() == b"a\r\nx\r\ny\r\nc\r\n"
 
 
-async def test_edit_through_a_link_inside_changes_the_file_it_leads_to(
-    context: Context, tmp_path: Path
-) -> None:
+async def test_edit_through_a_link_changes_its_target(context: Context, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("b.txt")
     assert (await call(TOOLS["edit"], context, path="link", old="b", new="B")).text.startswith(
         "modified b.txt"
@@ -115,7 +113,7 @@ async def test_edit_through_a_link_inside_changes_the_file_it_leads_to(
     assert (tmp_path / "link").is_symlink()
 
 
-async def test_apply_patch_says_what_did_not_match_to_the_letter(context: Context, tmp_path: Path) -> None:
+async def test_apply_patch_notes_lines_that_matched_only_loosely(context: Context, tmp_path: Path) -> None:
     update = "*** Update File: src/a.py\n@@\n   one\n-two\n+2\n"
     patch = f"*** Begin Patch\n{update}*** Add File: n.txt\n+n\n*** End Patch"
     done = await call(TOOLS["apply_patch"], context, patch=patch)
@@ -124,7 +122,7 @@ async def test_apply_patch_says_what_did_not_match_to_the_letter(context: Contex
     assert (tmp_path / "src/a.py").read_text() == "one\n2\nthree\n"
 
 
-async def test_a_patch_refused_in_one_file_changes_none(context: Context) -> None:
+async def test_patch_refused_in_one_file_changes_no_file(context: Context) -> None:
     patch = "*** Begin Patch\n*** Update File: b.txt\n@@\n-b\n+B\n*** Delete File: nowhere\n*** End Patch"
     assert "nowhere does not exist" in await refused(context, "apply_patch", patch=patch)
     through = patch.replace("b.txt", "link").replace("*** Delete File: nowhere\n", "")
@@ -132,7 +130,7 @@ async def test_a_patch_refused_in_one_file_changes_none(context: Context) -> Non
     assert "symbolic link" in await refused(context, "apply_patch", patch=through)
 
 
-async def test_delete_takes_files_and_says_what_to_do_with_folders(context: Context, tmp_path: Path) -> None:
+async def test_delete_removes_files_and_refuses_folders(context: Context, tmp_path: Path) -> None:
     assert "use shell: rm -r src" in await refused(context, "delete", path="src")
     (tmp_path / "void").mkdir()
     assert "with shell: rmdir void" in await refused(context, "delete", path="void")
@@ -150,7 +148,7 @@ async def test_move_renames_into_folders_and_overwrites_nothing(context: Context
     assert "use shell: git mv" in await refused(context, "move", path="src", to="lib")
 
 
-async def test_several_edits_of_a_file_are_done_in_order(context: Context, tmp_path: Path) -> None:
+async def test_multi_edit_applies_the_edits_in_order(context: Context, tmp_path: Path) -> None:
     edits = [{"old": "one", "new": "two"}, {"old": "two", "new": "zwei", "replace_all": True}]
     _, done = await previewed_call(TOOLS["multi_edit"], context, path="src/a.py", edits=edits)
     assert (tmp_path / "src/a.py").read_text() == "zwei\nzwei\nthree\n"
@@ -160,10 +158,10 @@ async def test_several_edits_of_a_file_are_done_in_order(context: Context, tmp_p
     assert (tmp_path / "new.txt").read_text() == "b\n"
 
 
-async def test_one_edit_of_several_that_does_not_fit_stops_them_all(context: Context) -> None:
+async def test_multi_edit_with_one_mismatch_changes_nothing(context: Context) -> None:
     edits = [{"old": "one", "new": "eins"}, {"old": "seven", "new": "sieben"}]
-    said = await refused(context, "multi_edit", path="src/a.py", edits=edits)
-    assert said.startswith("edits[1]: `old` is not in src/a.py")
+    message = await refused(context, "multi_edit", path="src/a.py", edits=edits)
+    assert message.startswith("edits[1]: `old` is not in src/a.py")
     edits = [{"old": "one", "new": "eins"}, {"old": "two", "new": "two"}]
     assert "edits[1]: `old` and `new` are equal" in await refused(
         context, "multi_edit", path="src/a.py", edits=edits

@@ -1,8 +1,8 @@
-"""The model is told which commands this project has, so that it runs `make test` and does not guess. Teaches
+"""Lists the project's commands for the model, so that it runs `make test` instead of guessing. An example of
 `register_context`.
 
-A source is asked at each session, turn or step and answers with text. Its place is `prefix` for what stays
-the same (it is cached by providers), `suffix` or `reminder` for what changes.
+A source returns text at each session, turn or step. Its place is `prefix` for text that stays the same
+(providers cache it), `suffix` or `reminder` for text that changes.
 """
 
 import asyncio
@@ -16,26 +16,26 @@ from cockpit.plugin.context import Context
 from cockpit.plugin.values import ContextSource, Register, Scope
 
 TARGET = re.compile(r"^([A-Za-z][\w.-]*)\s*:(?![=:])", re.MULTILINE)
-MOST = 20
-LARGEST = 200_000
+MAX_COMMANDS = 20
+MAX_BYTES = 200_000
 
 
-def text_of(path: Path) -> str:
-    """A small file's text, empty for what is none."""
+def read_text(path: Path) -> str:
+    """The text of a small file, or an empty string if it is missing or too large."""
     try:
-        return path.read_text("utf-8", "replace") if path.stat().st_size <= LARGEST else ""
+        return path.read_text("utf-8", "replace") if path.stat().st_size <= MAX_BYTES else ""
     except OSError:
         return ""
 
 
-def of_make(root: Path) -> list[str]:
-    names = dict.fromkeys(TARGET.findall(text_of(root / "Makefile")))
+def make_commands(root: Path) -> list[str]:
+    names = dict.fromkeys(TARGET.findall(read_text(root / "Makefile")))
     return [f"make {name}" for name in names]
 
 
-def of_node(root: Path) -> list[str]:
+def node_commands(root: Path) -> list[str]:
     try:
-        scripts = json.loads(text_of(root / "package.json") or "{}").get("scripts", {})
+        scripts = json.loads(read_text(root / "package.json") or "{}").get("scripts", {})
     except (ValueError, AttributeError):
         return []
     runner = (
@@ -44,9 +44,9 @@ def of_node(root: Path) -> list[str]:
     return [f"{runner} run {name}" for name in scripts] if isinstance(scripts, dict) else []
 
 
-def of_python(root: Path) -> list[str]:
+def python_commands(root: Path) -> list[str]:
     try:
-        tools = tomllib.loads(text_of(root / "pyproject.toml")).get("tool", {})
+        tools = tomllib.loads(read_text(root / "pyproject.toml")).get("tool", {})
     except tomllib.TOMLDecodeError:
         return []
     tasks = tools.get("taskipy", {}).get("tasks", {}) or tools.get("poe", {}).get("tasks", {})
@@ -54,23 +54,24 @@ def of_python(root: Path) -> list[str]:
     return [f"{runner} {name}" for name in tasks]
 
 
-def of_just(root: Path) -> list[str]:
-    text = text_of(root / "justfile") or text_of(root / "Justfile")
+def just_commands(root: Path) -> list[str]:
+    text = read_text(root / "justfile") or read_text(root / "Justfile")
     return [f"just {name}" for name in dict.fromkeys(TARGET.findall(text))]
 
 
-def commands_of(root: Path) -> list[str]:
-    """The commands that the files of a project name, each once, at most 20 of each file."""
-    return [command for find in (of_make, of_just, of_node, of_python) for command in find(root)[:MOST]]
+def find_commands(root: Path) -> list[str]:
+    """The commands in a project's files, at most 20 per file."""
+    finders = (make_commands, just_commands, node_commands, python_commands)
+    return [command for find in finders for command in find(root)[:MAX_COMMANDS]]
 
 
 @hookimpl
 def register_context(register: Register, scope: Scope) -> None:
     if not scope.trusted:
-        return  # before a person trusts the folder, no file of it is read
+        return  # No file is read before the user trusts the folder.
 
     async def collect(context: Context) -> str:
-        commands = await asyncio.to_thread(commands_of, Path(context.workspace.root))
+        commands = await asyncio.to_thread(find_commands, Path(context.workspace.root))
         if not commands:
             return ""
         return "This project has these commands; prefer them to your own:\n" + "\n".join(commands)

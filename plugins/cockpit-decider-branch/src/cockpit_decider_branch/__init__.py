@@ -1,7 +1,7 @@
-"""Nothing is committed to the main branch by an agent. Teaches `register_deciders`.
+"""Keeps agents from committing to the main branch. An example of `register_deciders`.
 
-A decider says allow, ask or deny of a call, or nothing. Of several verdicts the strictest wins, so this one
-can only tighten: it never says allow.
+A decider returns the verdict allow, ask or deny for a call, or None. The strictest verdict wins. This decider
+never returns allow, so it can only tighten.
 """
 
 import asyncio
@@ -13,15 +13,15 @@ from cockpit.plugin.safety import Decider, Judged, Verdict
 from cockpit.plugin.values import Register, Scope
 
 PROTECTED = ("main", "master")
-# What makes a commit or sends one: `git commit`, `git -C there merge`, `git push`.
-COMMITS = re.compile(r"\bgit\b[^|;&\n]*\b(commit|merge|rebase|cherry-pick|revert|push|am)\b")
+# Commands that create or push commits: `git commit`, `git -C folder merge`, `git push`.
+COMMIT_COMMAND = re.compile(r"\bgit\b[^|;&\n]*\b(commit|merge|rebase|cherry-pick|revert|push|am)\b")
 
 
-def branch_of(root: Path) -> str:
-    """The branch that is checked out in `root`, empty where there is none. No process is started."""
+def read_branch(root: Path) -> str:
+    """The branch checked out in `root`, or an empty string. Starts no process."""
     git = root / ".git"
     try:
-        if git.is_file():  # a worktree names its folder
+        if git.is_file():  # In a worktree, `.git` is a file that names the folder.
             git = root / git.read_text(encoding="utf-8").removeprefix("gitdir:").strip()
         head = (git / "HEAD").read_text(encoding="utf-8").strip()
     except OSError:
@@ -29,30 +29,30 @@ def branch_of(root: Path) -> str:
     return head.removeprefix("ref: refs/heads/") if head.startswith("ref: ") else ""
 
 
-def commits(judged: Judged) -> bool:
-    """Whether the call makes a commit: by `git`, or by a command line."""
+def creates_commit(judged: Judged) -> bool:
+    """Whether the call creates or pushes a commit, with the `git` tool or with a command line."""
     arguments = judged.call.arguments
-    words = " ".join(str(one) for one in (arguments.get("command"), arguments.get("action")) if one)
-    return bool(COMMITS.search(words if judged.tool.name == "shell" else f"git {words}"))
+    words = " ".join(str(word) for word in (arguments.get("command"), arguments.get("action")) if word)
+    return bool(COMMIT_COMMAND.search(words if judged.tool.name == "shell" else f"git {words}"))
 
 
 @hookimpl
 def register_deciders(register: Register, scope: Scope) -> None:
     configured = scope.settings.get("branches")
-    protected = [str(one) for one in configured] if isinstance(configured, list) else list(PROTECTED)
+    protected = [str(name) for name in configured] if isinstance(configured, list) else list(PROTECTED)
 
     async def decide(judged: Judged) -> Verdict | None:
-        if judged.tool.name not in ("shell", "git") or not commits(judged):
+        if judged.tool.name not in ("shell", "git") or not creates_commit(judged):
             return None
-        # A decider must not block the loop, and a disk may be slow.
-        branch = await asyncio.to_thread(branch_of, Path(judged.context.workspace.root))
+        # A decider must not block the event loop, and a disk may be slow.
+        branch = await asyncio.to_thread(read_branch, Path(judged.context.workspace.root))
         if branch not in protected:
             return None
         return Verdict(
             "deny",
-            f"{branch} is protected: nothing is committed to it from here",
+            f"{branch} is protected: agents may not commit to it",
             rules=("branch:protected",),
-            alternative="make a branch first: git switch -c NAME",
+            alternative="create a branch first: git switch -c NAME",
         )
 
     register(Decider("branch", decide))

@@ -1,7 +1,7 @@
-"""A turn that changed files is not over while your check is red. Teaches `register_guards`.
+"""Keeps a turn that changed files going until your check passes. An example of `register_guards`.
 
-A guard stands at one point and answers with a ruling. At `stop` it may say `Continue(reason)`: the model
-reads the reason and goes on, three times a turn at most. The check is a command of your own settings:
+A guard runs at one point and returns a ruling. At `stop` it may return `Continue(reason)`: the model reads
+the reason and continues, at most three times per turn. The check is a command from your settings:
 
     [plugins.done]
     command = "pytest -q"
@@ -13,12 +13,12 @@ from cockpit.plugin.safety import Continue, Guard, Guarded, Pass, Ruling
 from cockpit.plugin.values import Register, Scope
 from cockpit.protocol.queries import ChangeRows, Changes
 
-TAIL = 4_000
+MAX_OUTPUT = 4_000
 SECONDS = 600
 
 
-async def changed(context: Context) -> int:
-    """How many changes the session has made so far."""
+async def count_changes(context: Context) -> int:
+    """The number of changes in this session so far."""
     reply = await context.session.ask(Changes())
     return len(reply.rows) if isinstance(reply, ChangeRows) else 0
 
@@ -30,17 +30,16 @@ def register_guards(register: Register, scope: Scope) -> None:
         return
 
     async def check(guarded: Guarded, context: Context) -> Ruling:
-        store, now = context.session.store("session"), await changed(context)
+        store, now = context.session.store("session"), await count_changes(context)
         if now == (store.load("checked") or 0):
-            return Pass()  # nothing was changed since the check was green
-        # Through the order of every call: judged, asked about, held in, shown. A check runs code that a
-        # model has just written.
+            return Pass()  # Nothing was changed since the check passed.
+        # Like every call, the check is judged, approved and sandboxed: it runs code that a model wrote.
         result = await context.session.call_tool("shell", {"command": command, "seconds": SECONDS})
         if result.outcome == "error":
-            said = result.text[-TAIL:]
-            return Continue(f"You are not done: `{command}` fails. Mend what you changed.\n\n{said}")
+            output = result.text[-MAX_OUTPUT:]
+            return Continue(f"You are not done: `{command}` fails. Fix what you changed.\n\n{output}")
         if result.outcome == "ok":
             store.save("checked", now)
-        return Pass()  # green, or a person did not want it to run
+        return Pass()  # It passed, or the user did not allow it to run.
 
     register(Guard("done", "stop", check, timeout_s=SECONDS + 10))

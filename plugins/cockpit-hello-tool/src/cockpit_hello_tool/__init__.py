@@ -1,7 +1,7 @@
-"""`hello`: a tool that greets, and a command that shows whom it greeted. Teaches `register_tools`.
+"""`hello`: a tool that greets, and a command that lists who was greeted. An example of `register_tools`.
 
-Read it from the end upwards: the two hooks register values, the values name functions, the functions
-do the work. Nothing runs when this module is imported.
+Read it from the end upwards: the two hooks register values, the values name functions, the functions do
+the work. Nothing runs when this module is imported.
 """
 
 from dataclasses import dataclass
@@ -17,36 +17,36 @@ from cockpit.protocol.content import Text
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """The tool's arguments: the JSON Schema that the model is sent is made of these fields."""
+    """The tool's arguments. The JSON Schema for the model is derived from these fields."""
 
-    name: Annotated[str, "whom to greet"]
+    name: Annotated[str, "who to greet"]
     loud: Annotated[bool, "in capitals"] = False
 
 
 async def hello(arguments: Hello, context: Context) -> Done:
-    """Greet, and remember it. `text` goes to the model; `data` is the same for scripts."""
+    """Greet, and store the name. `text` goes to the model, `data` is for scripts."""
     name = arguments.name.strip()
     if not name:
-        # What a tool cannot do it says with the next step: the model reads this and tries again.
-        raise ToolFailed("`name` is empty; name whom to greet")
+        # An error names the next step: the model reads it and tries again.
+        raise ToolFailed("`name` is empty; write who to greet")
     word = context.settings.get("greeting", "Hello")
     text = f"{word}, {name}!"
     context.running().progress(f"greeting {name}\n")
-    greeted = _greeted(context)
+    greeted = _read_greeted(context)
     context.session.store("project").save("greeted", [*greeted, name])
     return Done(text.upper() if arguments.loud else text, data={"greeted": len(greeted) + 1})
 
 
 async def show_greeted(invoked: Invoked, context: Context) -> CommandAnswer:
-    """`/hello`: a local command. It is shown and never sent to a model."""
-    names = _greeted(context)
+    """`/hello`: a local command, whose answer is shown and never sent to a model."""
+    names = _read_greeted(context)
     return Show((Text(", ".join(names) if names else "Nobody was greeted in this folder yet."),))
 
 
-def _greeted(context: Context) -> list[str]:
-    """The names of this folder; each plugin has documents of its own."""
-    kept = context.session.store("project").load("greeted")
-    return [str(name) for name in kept] if isinstance(kept, list) else []
+def _read_greeted(context: Context) -> list[str]:
+    """The names greeted in this folder. Each plugin has its own documents."""
+    names = context.session.store("project").load("greeted")
+    return [str(name) for name in names] if isinstance(names, list) else []
 
 
 @hookimpl
@@ -66,4 +66,4 @@ def register_tools(register: Register, scope: Scope) -> None:
 
 @hookimpl
 def register_commands(register: Register, scope: Scope) -> None:
-    register(Command("hello", "Whom the tool has greeted in this folder", show_greeted))
+    register(Command("hello", "List who was greeted in this folder", show_greeted))

@@ -1,14 +1,14 @@
-"""Lua: a language in one file. Teaches `register_languages`.
+"""Lua, a language in one file. An example of `register_languages`.
 
-A language is a value: which files it has, which grammar reads them, what to look for in the tree, which
-server knows it better. Nothing here runs; the index and the servers do the work.
+A language is a value: its file names, its grammar, the queries for the syntax tree, and its server. Nothing
+here runs; the index and the servers do the work.
 """
 
 from cockpit.plugin import hookimpl
 from cockpit.plugin.values import Language, LanguageServer, Register, Scope
 
-# What a file defines. `@name` is the name, `@definition.KIND` the whole, `@container` what a definition
-# belongs to that stands elsewhere: `function Cart:add()` is Cart's.
+# Definitions. `@name` is the name, `@definition.KIND` the whole definition, `@container` the name of its
+# container if that is elsewhere: `function Cart:add()` belongs to Cart.
 TAGS = """
 (function_declaration name: (identifier) @name) @definition.function
 (function_declaration name: (dot_index_expression table: (identifier) @container field: (identifier) @name))
@@ -20,7 +20,7 @@ TAGS = """
 (chunk (assignment_statement (variable_list name: (identifier) @name)) @definition.variable)
 """
 
-# What a file brings in: the `@module` it names and the `@alias` that stands for it.
+# Imports: the `@module` and its local `@alias`.
 IMPORTS = """
 (assignment_statement
   (variable_list name: (identifier) @alias)
@@ -29,7 +29,7 @@ IMPORTS = """
   (#eq? @require "require"))
 """
 
-# Where a name means something: scopes, what they bind, members (`@of` a table) and calls.
+# Scopes, the names they bind, members (`@of` a table) and calls.
 SCOPES = """
 (chunk) @scope
 [(function_declaration) (function_definition) (for_statement) (do_statement) (block)] @scope
@@ -52,7 +52,7 @@ SCOPES = """
 LUA = Language(
     name="lua",
     globs=("*.lua", "*.rockspec"),
-    # The first server whose program is found answers; `cockpit doctor` prints `install` for one that is not.
+    # The first server whose program is installed answers; `cockpit doctor` prints `install` for the others.
     servers=(
         LanguageServer("lua-language-server", ("lua-language-server",), "brew install lua-language-server"),
     ),

@@ -1,7 +1,7 @@
-"""Questions to SQLite files, over MCP. Teaches `register_mcp_servers`.
+"""Reads SQLite files over MCP. An example of `register_mcp_servers`.
 
-A plugin registers how a server is started; cockpit starts it, asks before its tools run and keeps what it
-prints off the screen. The server is the file `server.py` beside this one.
+A plugin registers the command of a server. cockpit starts it, asks before its tools run and keeps its output
+off the screen. The server is `server.py` in this folder.
 """
 
 import sys
@@ -15,5 +15,5 @@ SERVER = Path(__file__).with_name("server.py")
 
 @hookimpl
 def register_mcp_servers(register: Register, scope: Scope) -> None:
-    # By its path: this Python need not find the plugin's package, only the `mcp` that cockpit has.
+    # Started by path, so that this Python needs only `mcp`, on which cockpit depends.
     register(McpServer("sqlite", command=(sys.executable, str(SERVER), scope.root)))

@@ -1,4 +1,4 @@
-"""The server: `python server.py FOLDER` speaks MCP on its stdin and stdout. Reads, never writes."""
+"""The server: `python server.py FOLDER` speaks MCP on stdin and stdout. It reads and never writes."""
 
 import sqlite3
 import sys
@@ -6,46 +6,48 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-MOST = 200
+MAX_ROWS = 200
 
 
-def connected(folder: Path, database: str) -> sqlite3.Connection:
-    """A connection that can only read. Raises ValueError for a file outside of `folder`, or that is none."""
+def connect(folder: Path, database: str) -> sqlite3.Connection:
+    """Open a database read-only. Raises ValueError if the file is missing or outside `folder`."""
     path = (folder / database).resolve()
     if not path.is_relative_to(folder.resolve()) or not path.is_file():
-        raise ValueError(f"{database} is no file in {folder.name}; name one relative to it")
+        raise ValueError(f"{database} is not a file in {folder.name}; name a file relative to it")
     connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)
-    # A file may be read only; ATTACH would open another one.
+    # ATTACH would open another file.
     connection.set_authorizer(
         lambda action, *names: sqlite3.SQLITE_DENY if action == sqlite3.SQLITE_ATTACH else sqlite3.SQLITE_OK
     )
     return connection
 
 
-def schema_of(folder: Path, database: str) -> str:
-    """The statements that made the tables, views and indexes of a database."""
-    with closing(connected(folder, database)) as connection:
+def read_schema(folder: Path, database: str) -> str:
+    """The statements that create the tables, views and indexes of a database."""
+    with closing(connect(folder, database)) as connection:
         rows = connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name")
         return "\n".join(f"{sql};" for (sql,) in rows) or "The database is empty."
 
 
-def asked(folder: Path, database: str, sql: str) -> str:
-    """The rows of one query, tab-separated below the names of its columns, at most 200."""
-    with closing(connected(folder, database)) as connection:
+def run_query(folder: Path, database: str, sql: str) -> str:
+    """The first 200 rows of a query, tab-separated, below the column names."""
+    with closing(connect(folder, database)) as connection:
         cursor = connection.execute(sql)
-        rows = cursor.fetchmany(MOST + 1)
+        rows = cursor.fetchmany(MAX_ROWS + 1)
         lines = ["\t".join(name for name, *_ in cursor.description or ())]
-        lines += ["\t".join("" if one is None else str(one) for one in row) for row in rows[:MOST]]
-    return "\n".join(lines) + (f"\n... more than {MOST} rows; add LIMIT or WHERE" if len(rows) > MOST else "")
+        lines += ["\t".join("" if value is None else str(value) for value in row) for row in rows[:MAX_ROWS]]
+    return "\n".join(lines) + (
+        f"\n... more than {MAX_ROWS} rows; add LIMIT or WHERE" if len(rows) > MAX_ROWS else ""
+    )
 
 
 @contextmanager
-def told(error: type[Exception]) -> Iterator[None]:
-    """Let the model read what was wrong with its call."""
+def report_errors(error: type[Exception]) -> Iterator[None]:
+    """Turn errors of a call into errors that the model reads."""
     try:
         yield
-    except (ValueError, sqlite3.Error) as fault:
-        raise error(str(fault)) from fault
+    except (ValueError, sqlite3.Error) as cause:
+        raise error(str(cause)) from cause
 
 
 def main() -> None:
@@ -58,14 +60,14 @@ def main() -> None:
     @server.tool()
     def schema(database: str) -> str:
         """The tables and columns of a SQLite file, `database` relative to the project."""
-        with told(ToolError):
-            return schema_of(folder, database)
+        with report_errors(ToolError):
+            return read_schema(folder, database)
 
     @server.tool()
     def query(database: str, sql: str) -> str:
         """Run one SELECT on a SQLite file; nothing can be changed."""
-        with told(ToolError):
-            return asked(folder, database, sql)
+        with report_errors(ToolError):
+            return run_query(folder, database, sql)
 
     server.run("stdio")
 

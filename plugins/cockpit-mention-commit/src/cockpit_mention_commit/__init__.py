@@ -1,6 +1,6 @@
-"""`#a1b2c3` in a prompt: the commit of that name, its message and its diff. Teaches `register_mentions`.
+"""`#a1b2c3` in a prompt adds that commit's message and diff. An example of `register_mentions`.
 
-A mention does two things: it completes while a person types, and what was named is put beside the prompt.
+A mention does two things: it completes while the user types, and it adds a block to the prompt.
 """
 
 import re
@@ -12,24 +12,24 @@ from cockpit.protocol.content import Block, Text
 from cockpit.protocol.queries import Completion
 
 HASH = re.compile(r"[0-9a-f]{4,40}")
-RECENT = 50
-LONGEST = 20_000
-# A folder's own settings must not choose a program that git starts to show a diff.
+MAX_COMMITS = 50
+MAX_TEXT = 20_000
+# The repository's settings must not make git start a program.
 GIT = ("git", "-c", "core.fsmonitor=false", "--no-pager")
 
 
 async def git(context: Context, *arguments: str) -> str:
-    """What git prints, empty where it cannot: no repository, no such commit, no git."""
+    """The output of git, or an empty string if it fails: no repository, unknown commit, no git."""
     try:
-        ended = await context.workspace.processes.run((*GIT, *arguments), seconds=5, separate_errors=True)
+        process = await context.workspace.processes.run((*GIT, *arguments), seconds=5, separate_errors=True)
     except OSError:
         return ""
-    return ended.output if ended.code == 0 else ""
+    return process.output if process.code == 0 else ""
 
 
 async def complete(text: str, context: Context) -> tuple[Completion, ...]:
-    """Recent commits whose hash begins with `text`, or whose message holds it."""
-    listed = await git(context, "log", f"-{RECENT}", "--format=%h%x09%s%x09%an, %ar")
+    """Recent commits whose hash begins with `text` or whose message contains it."""
+    listed = await git(context, "log", f"-{MAX_COMMITS}", "--format=%h%x09%s%x09%an, %ar")
     rows = [line.split("\t", 2) for line in listed.splitlines() if line.count("\t") >= 2]
     word = text.lower()
     return tuple(
@@ -40,15 +40,16 @@ async def complete(text: str, context: Context) -> tuple[Completion, ...]:
 
 
 async def expand(name: str, context: Context) -> Block | None:
-    """The commit; None for what is none, so that `#1` and `#todo` stay words."""
+    """The commit, or None for other words, so that `#1` and `#todo` stay as they are."""
     if not HASH.fullmatch(name):
         return None
     options = ("--no-ext-diff", "--no-textconv", "--stat", "--patch")
     text = await git(context, "show", *options, f"{name}^{{commit}}")
     if not text:
         return None
-    cut = len(text) > LONGEST
-    return Text(text[:LONGEST] + f"\n[cut; `git show {name}` has the rest]" if cut else text)
+    if len(text) > MAX_TEXT:
+        text = f"{text[:MAX_TEXT]}\n[cut; `git show {name}` has the rest]"
+    return Text(text)
 
 
 @hookimpl

@@ -1,7 +1,7 @@
-"""Any program that answers on stdout becomes a model. Teaches `register_models`.
+"""Uses any program that answers on stdout as a model. An example of `register_models`.
 
 A model is a function from a request to a stream of parts. This one writes the conversation to the stdin of
-a program (`ollama run llama3`, `llm -m ...`, a script of yours) and streams what it prints.
+a program (`ollama run llama3`, `llm -m ...`, your script) and streams its output.
 """
 
 import asyncio
@@ -18,13 +18,13 @@ from cockpit.protocol.messages import AssistantMessage, Message, UserMessage
 HINT = 'set [plugins.pipe] command = ["ollama", "run", "llama3"] in your settings'
 
 
-def conversation(request: ModelRequest) -> str:
-    """The request as plain text, the way a program without roles reads it."""
-    parts = [request.system, *(said(one) for one in request.messages), request.reminder, "Assistant:"]
+def format_conversation(request: ModelRequest) -> str:
+    """The request as plain text."""
+    parts = [request.system, *map(format_message, request.messages), request.reminder, "Assistant:"]
     return "\n\n".join(part for part in parts if part)
 
 
-def said(message: Message) -> str:
+def format_message(message: Message) -> str:
     match message:
         case UserMessage():
             return f"User: {plain_text(message.content)}"
@@ -35,7 +35,7 @@ def said(message: Message) -> str:
 
 
 async def stream(command: tuple[str, ...], request: ModelRequest) -> AsyncIterator[Delta]:
-    """Run the program once; its output is the answer. A request that is given up ends it."""
+    """Run the program once and stream its output. Cancelling the request ends the program."""
     try:
         process = await asyncio.create_subprocess_exec(
             *command,
@@ -46,19 +46,19 @@ async def stream(command: tuple[str, ...], request: ModelRequest) -> AsyncIterat
     except OSError as error:
         raise ModelFailed("connection", f"{command[0]} cannot be started: {error.strerror}", HINT) from error
     assert process.stdin is not None and process.stdout is not None and process.stderr is not None
-    complaint = asyncio.create_task(process.stderr.read())
+    errors = asyncio.create_task(process.stderr.read())
     try:
-        process.stdin.write(conversation(request).encode())
+        process.stdin.write(format_conversation(request).encode())
         process.stdin.close()
-        text = codecs.getincrementaldecoder("utf-8")("replace")
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
         while piece := await process.stdout.read(4096):
-            yield TextPart(text.decode(piece))
+            yield TextPart(decoder.decode(piece))
         if await process.wait() != 0:
-            lines = (await complaint).decode("utf-8", "replace").strip().splitlines()
+            lines = (await errors).decode("utf-8", "replace").strip().splitlines()
             raise ModelFailed("bad_request", lines[-1] if lines else f"exit code {process.returncode}", HINT)
         yield FinishPart("stop")
     finally:
-        complaint.cancel()
+        errors.cancel()
         if process.returncode is None:
             process.kill()
             await process.wait()
@@ -66,8 +66,8 @@ async def stream(command: tuple[str, ...], request: ModelRequest) -> AsyncIterat
 
 @hookimpl
 def register_models(register: Register, scope: Scope) -> None:
-    given = scope.settings.get("command")
-    command = tuple(str(word) for word in given) if isinstance(given, list) else ()
+    configured = scope.settings.get("command")
+    command = tuple(str(word) for word in configured) if isinstance(configured, list) else ()
 
     def ready() -> str:
         if not command:
@@ -86,7 +86,7 @@ def register_models(register: Register, scope: Scope) -> None:
             # A program that only prints cannot call tools.
             facts=lambda model: ModelFacts(tools=False),
             default=command[0] if command else "",
-            label="A program of yours",
+            label="Your own program",
             local=True,
             priced=False,
         )

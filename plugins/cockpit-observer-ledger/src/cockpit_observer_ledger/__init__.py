@@ -1,7 +1,7 @@
-"""What every turn cost, in a CSV file that a spreadsheet opens. Teaches `register_observers`.
+"""Writes the cost of every turn to a CSV file. An example of `register_observers`.
 
-An observer names the kinds of events it wants and is handed each of them, off the screen's loop and from a
-queue of its own: a slow one misses events, it never slows the cockpit.
+An observer receives the events of the kinds it names, outside the UI loop and from its own queue: a slow
+observer misses events but never slows cockpit down.
 """
 
 import asyncio
@@ -16,25 +16,24 @@ from cockpit.protocol.events import Envelope, TurnFinished
 COLUMNS = ("time", "project", "session", "agent", "seconds", "in", "cached", "out", "dollars", "ended")
 
 
-def row_of(envelope: Envelope, event: TurnFinished, root: str) -> tuple[object, ...]:
-    used = event.usage
-    cost = "" if used.cost is None else f"{used.cost:.6f}"
-    when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(envelope.time))
-    tokens = used.input, used.cached, used.output
+def build_row(envelope: Envelope, event: TurnFinished, root: str) -> tuple[object, ...]:
+    usage = event.usage
     return (
-        when,
+        time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(envelope.time)),
         root,
         envelope.session,
         envelope.agent,
         f"{event.seconds:.1f}",
-        *tokens,
-        cost,
+        usage.input,
+        usage.cached,
+        usage.output,
+        "" if usage.cost is None else f"{usage.cost:.6f}",
         event.stop_reason,
     )
 
 
-def write(file: Path, row: tuple[object, ...]) -> None:
-    """Append a row; the first one brings the names of the columns."""
+def append_row(file: Path, row: tuple[object, ...]) -> None:
+    """Append a row; a new file starts with the column names."""
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("a", encoding="utf-8", newline="") as out:
         lines = csv.writer(out)
@@ -49,6 +48,6 @@ def register_observers(register: Register, scope: Scope) -> None:
 
     async def see(envelope: Envelope) -> None:
         if isinstance(envelope.event, TurnFinished):
-            await asyncio.to_thread(write, file, row_of(envelope, envelope.event, scope.root))
+            await asyncio.to_thread(append_row, file, build_row(envelope, envelope.event, scope.root))
 
     register(Observer("ledger", ("turn_finished",), see))

@@ -1,7 +1,7 @@
-"""The TODO and FIXME notes of the project, as a list in Work. Teaches `register_panels`.
+"""Lists the project's TODO and FIXME notes in Work. An example of `register_panels`.
 
-A panel is a place; its rows come as `PanelChanged` from whoever knows them, here a resident that looks every
-few seconds. Rows are values, so every frontend can draw them.
+A panel is an empty list; its rows arrive as `PanelChanged` events, here from a resident that scans the files
+every few seconds. Rows are values, so every frontend can draw them.
 """
 
 import asyncio
@@ -18,34 +18,34 @@ from cockpit.protocol.rows import PanelRow
 
 NOTE = re.compile(r"\b(TODO|FIXME|XXX)\b[:( ]*(.*)")
 SECONDS = 5.0
-MOST, LARGEST = 100, 400_000
+MAX_ROWS, MAX_BYTES = 100, 400_000
 GIT = ("git", "-c", "core.fsmonitor=false", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
 
 
-def files_of(root: Path) -> list[Path]:
-    """The files that git would keep, or those at the top where there is no git."""
+def list_files(root: Path) -> list[Path]:
+    """The files that git does not ignore, or without git the files at the top."""
     with contextlib.suppress(OSError, subprocess.SubprocessError):
         listed = subprocess.run(GIT, cwd=root, capture_output=True, timeout=10, check=True).stdout
         return [root / name for name in listed.decode("utf-8", "surrogateescape").split("\0") if name]
     return [path for path in sorted(root.iterdir()) if path.is_file()]
 
 
-def notes_in(path: Path) -> list[tuple[int, str, str]]:
-    """The notes of a file: line, word and text. A file that is no text has none."""
+def find_notes(path: Path) -> list[tuple[int, str, str]]:
+    """The notes of a file: line, word and text. A binary file has none."""
     with contextlib.suppress(OSError, UnicodeDecodeError):
-        if path.is_file() and path.stat().st_size <= LARGEST:
+        if path.is_file() and path.stat().st_size <= MAX_BYTES:
             lines = path.read_text("utf-8").splitlines()
-            found = ((number, NOTE.search(line)) for number, line in enumerate(lines, 1))
-            return [(number, match[1], match[2].strip()) for number, match in found if match]
+            matches = ((number, NOTE.search(line)) for number, line in enumerate(lines, 1))
+            return [(number, match[1], match[2].strip()) for number, match in matches if match]
     return []
 
 
-def rows_of(root: Path) -> tuple[PanelRow, ...]:
+def build_rows(root: Path) -> tuple[PanelRow, ...]:
     rows: list[PanelRow] = []
-    for path in files_of(root):
-        for number, word, text in notes_in(path):
+    for path in list_files(root):
+        for number, word, text in find_notes(path):
             rows.append(PanelRow(f"{path.relative_to(root)}:{number}  {text[:80]}", word.lower()))
-            if len(rows) == MOST:
+            if len(rows) == MAX_ROWS:
                 return tuple(rows)
     return tuple(rows)
 
@@ -53,7 +53,7 @@ def rows_of(root: Path) -> tuple[PanelRow, ...]:
 async def watch(context: ResidentContext) -> None:
     shown: tuple[PanelRow, ...] | None = None
     while True:
-        rows = await asyncio.to_thread(rows_of, Path(context.root))
+        rows = await asyncio.to_thread(build_rows, Path(context.root))
         if rows != shown:
             shown = rows
             context.emit(PanelChanged("todos", rows))
@@ -77,5 +77,5 @@ def register_panels(register: Register, scope: Scope) -> None:
 
 @hookimpl
 def register_residents(register: Register, scope: Scope) -> None:
-    if scope.trusted:  # before a person trusts the folder, no file of it is read
+    if scope.trusted:  # No file is read before the user trusts the folder.
         register(Resident("todos", "root", run))

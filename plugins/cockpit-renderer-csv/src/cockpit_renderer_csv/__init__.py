@@ -1,7 +1,7 @@
-"""CSV and TSV files are shown as tables. Teaches `register_renderers`.
+"""Shows CSV and TSV files as tables. An example of `register_renderers`.
 
-A renderer changes what people see of one tool's result; the model reads the text as it was. It answers with
-blocks, which every frontend can draw.
+A renderer changes how the user sees a tool's result; the model reads the unchanged text. It returns blocks,
+which every frontend can draw.
 """
 
 import csv
@@ -13,14 +13,14 @@ from cockpit.protocol.content import Block, Code, Table
 from cockpit.protocol.messages import ToolCall, ToolResult
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
-# `read` shows lines with their numbers before them.
-NUMBER = re.compile(r"^\s*\d+(?:\t|→|: ?|\| ?)")
-MOST = 200
+# `read` puts a number before each line.
+LINE_NUMBER = re.compile(r"^\s*\d+(?:\t|→|: ?|\| ?)")
+MAX_ROWS = 200
 
 
-def rows_of(text: str, delimiter: str) -> list[tuple[str, ...]]:
-    """The cells of the lines in `text`, every row as wide as the first; what is no row is passed over."""
-    lines = [NUMBER.sub("", line) for line in text.splitlines()]
+def parse_rows(text: str, delimiter: str) -> list[tuple[str, ...]]:
+    """The cells of each line of `text`. Rows that are not as wide as the first are left out."""
+    lines = [LINE_NUMBER.sub("", line) for line in text.splitlines()]
     rows = [tuple(row) for row in csv.reader(lines, delimiter=delimiter) if row]
     width = len(rows[0]) if rows else 0
     return [row for row in rows if len(row) == width]
@@ -32,12 +32,12 @@ def render(call: ToolCall, result: ToolResult) -> tuple[Block, ...]:
     if delimiter is None or result.is_error:
         return result.blocks
     text = next((block.text for block in result.blocks if isinstance(block, Code)), result.text)
-    rows = rows_of(text, delimiter)
+    rows = parse_rows(text, delimiter)
     if len(rows) < 2 or len(rows[0]) < 2:
         return result.blocks
     head, *body = rows
-    more = f", the first {MOST}" if len(body) > MOST else ""
-    return (Table(head, tuple(body[:MOST]), f"{path}: {len(body)} rows{more}"),)
+    more = f", the first {MAX_ROWS}" if len(body) > MAX_ROWS else ""
+    return (Table(head, tuple(body[:MAX_ROWS]), f"{path}: {len(body)} rows{more}"),)
 
 
 @hookimpl

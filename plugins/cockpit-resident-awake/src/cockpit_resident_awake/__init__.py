@@ -1,7 +1,7 @@
-"""The machine does not fall asleep while a session is open. Teaches `register_residents`.
+"""Keeps the machine awake while a session is open. An example of `register_residents`.
 
-A resident is an async context manager: what stands before `yield` starts it, what stands behind stops it, and
-cockpit starts it again when it fails. This one holds the system's own program for staying awake.
+A resident is an async context manager: the code before `yield` starts it, the code after stops it, and
+cockpit restarts it when it fails. This one runs the system's program for staying awake.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from cockpit.plugin import hookimpl
 from cockpit.plugin.values import Register, Resident, ResidentContext, Scope
 
-# The first that is installed is used; each stays awake for as long as it runs.
+# The first installed program is used; the machine stays awake as long as it runs.
 PROGRAMS = (
     ("caffeinate", "-i"),
     ("systemd-inhibit", "--what=idle:sleep", "--who=cockpit", "--why=an agent works", "sleep", "infinity"),
@@ -20,20 +20,20 @@ PROGRAMS = (
 )
 
 
-def program() -> tuple[str, ...]:
-    return next((one for one in PROGRAMS if shutil.which(one[0])), ())
+def find_program() -> tuple[str, ...]:
+    return next((command for command in PROGRAMS if shutil.which(command[0])), ())
 
 
 @asynccontextmanager
 async def run(context: ResidentContext) -> AsyncIterator[None]:
-    command = program()
+    command = find_program()
     if not command:
-        context.say("nothing here keeps the machine awake")
+        context.say("no program to keep the machine awake is installed")
         yield
         return
     quiet = asyncio.subprocess.DEVNULL
     process = await asyncio.create_subprocess_exec(*command, stdin=quiet, stdout=quiet, stderr=quiet)
-    context.say(f"awake by {command[0]}")
+    context.say(f"kept awake by {command[0]}")
     try:
         yield
     finally:

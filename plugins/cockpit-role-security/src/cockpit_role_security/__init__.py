@@ -1,7 +1,7 @@
-"""`security`: a subagent that reads changes as an attacker would. Teaches `register_roles`.
+"""`security`: a subagent that reviews changes from an attacker's view. An example of `register_roles`.
 
-A role says who a subagent is, and every field of it only narrows what its parent may do: this one looks and
-changes nothing, whatever mode the session is in.
+A role describes a subagent, and every field only narrows what its parent may do: this role only reads,
+whatever mode the session is in.
 """
 
 from cockpit.plugin import hookimpl
@@ -14,7 +14,7 @@ from where it enters to where it is used. Look for: injection (shell, SQL, HTML,
 authorisation, secrets in code or logs, unsafe deserialisation, requests to addresses a user chose, races on
 files, weak randomness and cryptography, dependencies taken from an address or without a version.
 
-Report only what you have seen in the code, the gravest first, each as
+Report only what you have seen in the code, the most severe first, each as
 
     SEVERITY path:line  what is wrong
     HOW   the input that does it, step by step

@@ -1,7 +1,7 @@
-"""A subagent that is another program: any agent with a command line. Teaches `register_runners`.
+"""Runs a subagent as another program: any agent with a command line. An example of `register_runners`.
 
-A role names its runner, the runner starts it and hands back a handle. This one runs a command of yours
-with the task behind it, and its output is the report:
+A role names its runner, and the runner starts it and returns a handle. This one runs your command with the
+task as its last argument; the output is the report:
 
     [plugins.program]
     command = ["claude", "-p"]
@@ -18,7 +18,7 @@ from cockpit.plugin.values import AgentTask, Register, Runner, Scope
 from cockpit.protocol.events import Event
 from cockpit.protocol.messages import Usage
 
-LONGEST = 20_000
+MAX_TEXT = 20_000
 
 
 class Program:
@@ -29,16 +29,15 @@ class Program:
         self._ended = asyncio.create_task(process.communicate())
 
     async def send(self, text: str) -> None:
-        raise CockpitError("a program that runs once cannot be spoken to", "wait for it, or cancel it")
+        raise CockpitError("a program that runs once takes no messages", "wait for it, or cancel it")
 
     async def wait(self, seconds: float | None = None) -> Report:
-        """Its output. The program goes on when the time is over."""
+        """The output. The program continues if `seconds` are over."""
         output, _ = await asyncio.wait_for(asyncio.shield(self._ended), seconds)
         text = output.decode("utf-8", "replace").strip()
-        ended = "end_turn" if self._process.returncode == 0 else "error"
-        if ended == "end_turn":
-            return Report(text[:LONGEST], "end_turn", Usage(), 1)
-        return Report(f"ended with {self._process.returncode}: {text[-LONGEST:]}", "error", Usage(), 1)
+        if self._process.returncode == 0:
+            return Report(text[:MAX_TEXT], "end_turn", Usage(), 1)
+        return Report(f"ended with code {self._process.returncode}: {text[-MAX_TEXT:]}", "error", Usage(), 1)
 
     async def cancel(self) -> None:
         if self._process.returncode is None:
@@ -51,17 +50,19 @@ class Program:
 
 @hookimpl
 def register_runners(register: Register, scope: Scope) -> None:
-    given = scope.settings.get("command")
-    # Without a program of yours: another cockpit, which never asks and only looks.
-    own = (sys.executable, "-m", "cockpit", "--mode", "plan", "-p")
-    command = tuple(str(word) for word in given) if isinstance(given, list) and given else own
+    configured = scope.settings.get("command")
+    # Without a setting: another cockpit, which asks nothing and only reads.
+    default = (sys.executable, "-m", "cockpit", "--mode", "plan", "-p")
+    command = (
+        tuple(str(word) for word in configured) if isinstance(configured, list) and configured else default
+    )
 
     async def start(task: AgentTask, context: Context) -> AgentHandle:
-        asked = f"{task.role.instructions}\n\n{task.task}"
+        prompt = f"{task.role.instructions}\n\n{task.task}"
         pipe, out = asyncio.subprocess.PIPE, asyncio.subprocess.STDOUT
         try:
             process = await asyncio.create_subprocess_exec(
-                *command, asked, cwd=task.root, stdin=asyncio.subprocess.DEVNULL, stdout=pipe, stderr=out
+                *command, prompt, cwd=task.root, stdin=asyncio.subprocess.DEVNULL, stdout=pipe, stderr=out
             )
         except OSError as error:
             raise CockpitError(
@@ -74,5 +75,5 @@ def register_runners(register: Register, scope: Scope) -> None:
 
 @hookimpl
 def register_roles(register: Register, scope: Scope) -> None:
-    about = "Gives the task to another program on this machine and brings back what it prints."
+    about = "Gives the task to another program on this machine and returns its output."
     register(Role("outside", about, "Do this task and report what you found.", runner="program"))

@@ -1,7 +1,7 @@
-"""Ethan Schoonover's Solarized, dark and light, for the cockpit. Teaches `register_themes`.
+"""Ethan Schoonover's Solarized, dark and light. An example of `register_themes`.
 
-A theme is a name and colours, as the files in `themes/` have them: what Textual's `Theme` takes at the top,
-cockpit's own under `variables`. What is left out is made of `primary`, `background` and `foreground`.
+A theme is a name and colours, like the files in `themes/`: those of Textual's `Theme` at the top, cockpit's
+under `variables`. Missing colours are derived from `primary`, `background` and `foreground`.
 """
 
 from cockpit.plugin import hookimpl

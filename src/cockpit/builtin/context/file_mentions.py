@@ -31,13 +31,11 @@ async def complete_file(word: str, context: Context) -> tuple[Completion, ...]:
             matches.append((score, len(entry.path), entry.path))
         if scanned >= MAX_SCANNED:
             break
-    return tuple(_completion(path) for _, _, path in sorted(matches)[:MAX_COMPLETIONS])
-
-
-def _completion(path: str) -> Completion:
-    insert = f'@"{path}" ' if " " in path else f"@{path} "
-    folder, _, name = path.rpartition("/")
-    return Completion(insert, name, folder, 0, 0)
+    completions: list[Completion] = []
+    for _, _, path in sorted(matches)[:MAX_COMPLETIONS]:
+        folder, _, name = path.rpartition("/")
+        completions.append(Completion(f'@"{path}" ' if " " in path else f"@{path} ", name, folder, 0, 0))
+    return tuple(completions)
 
 
 def _score(wanted: str, path: str) -> int | None:

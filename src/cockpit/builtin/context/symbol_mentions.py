@@ -43,10 +43,8 @@ async def complete_symbol(word: str, context: Context) -> tuple[Completion, ...]
     """Complete definitions whose name contains `word`; a leading `file:` limits them to that file."""
     relation, wanted = _split_relation(word.strip('"'))
     file, _, name = wanted.rpartition(":")
-    if not name and not file:
-        return ()
-    if "/" in name or "\\" in name:
-        return ()  # A path, which file mentions complete.
+    if not (name or file) or "/" in name or "\\" in name:
+        return ()  # Nothing typed yet, or a path, which file mentions complete.
     try:
         rows = await _candidates(file, name, context)
     except (PlaceUnknown, PathRefused, OSError):
@@ -57,9 +55,10 @@ async def complete_symbol(word: str, context: Context) -> tuple[Completion, ...]
     prefix = f"{relation}:" if relation else ""
     completions: list[Completion] = []
     # A property and its setter share a name and are offered once.
-    first_rows = {(row.path, _qualified_name(row)): row for row in reversed(rows)}
-    for row in [row for row in rows if first_rows[row.path, _qualified_name(row)] is row][:MAX_COMPLETIONS]:
-        label = _qualified_name(row)
+    unique: dict[tuple[str, str], SymbolRow] = {}
+    for row in rows:
+        unique.setdefault((row.path, _qualified_name(row)), row)
+    for (_, label), row in list(unique.items())[:MAX_COMPLETIONS]:
         place = f"{row.path}:{label}" if file or len(files[label]) > 1 else label
         if " " not in place:
             detail = f"{row.kind}  {row.path}"

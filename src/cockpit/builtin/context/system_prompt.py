@@ -11,6 +11,17 @@ from cockpit.settings import file_io
 
 MAX_MANIFEST_BYTES = 200_000
 MAX_HINTS = 600
+BUILD_HINTS = {
+    "Cargo.toml": "Rust project: `cargo test`, `cargo clippy`, `cargo fmt`",
+    "go.mod": "Go project: `go test ./...`, `go vet ./...`, `gofmt`",
+    "pom.xml": "Java project: `mvn test`",
+    "build.gradle": "Gradle project: `./gradlew test`",
+    "build.gradle.kts": "Gradle project: `./gradlew test`",
+    "CMakeLists.txt": "CMake project: `cmake -B build && cmake --build build`, `ctest --test-dir build`",
+    "mix.exs": "Elixir project: `mix test`",
+    "Gemfile": "Ruby project: `bundle exec`",
+    "composer.json": "PHP project: `composer`",
+}
 
 TOOL_ADVICE = """Tools:
 - Call independent reads together in one step. Read a file before you edit it.
@@ -89,7 +100,10 @@ def read_branch(root: Path) -> str:
 
 def describe_project(root: Path) -> str:
     """Describe how the project is tested, checked and built; empty without a known manifest."""
-    lines = [*_python(root), *_javascript(root), *_others(root), *_make(root)]
+    lines = [*_python(root), *_javascript(root)]
+    lines += [hint for name, hint in BUILD_HINTS.items() if (root / name).is_file()]
+    targets = dict.fromkeys(re.findall(r"^([a-z][\w-]*)\s*:(?!=)", _read_manifest(root / "Makefile"), re.M))
+    lines += [f"make targets: {', '.join(list(targets)[:10])}"] if targets else []
     return ("Project:\n" + "\n".join(f"- {line}" for line in lines))[:MAX_HINTS] if lines else ""
 
 
@@ -129,23 +143,3 @@ def _javascript(root: Path) -> list[str]:
     language = "TypeScript" if (root / "tsconfig.json").is_file() else "JavaScript"
     hint = f"{language} project: {program}"
     return [hint + (f"; scripts: {', '.join(names)}" if names else "")]
-
-
-def _others(root: Path) -> list[str]:
-    hints = {
-        "Cargo.toml": "Rust project: `cargo test`, `cargo clippy`, `cargo fmt`",
-        "go.mod": "Go project: `go test ./...`, `go vet ./...`, `gofmt`",
-        "pom.xml": "Java project: `mvn test`",
-        "build.gradle": "Gradle project: `./gradlew test`",
-        "build.gradle.kts": "Gradle project: `./gradlew test`",
-        "CMakeLists.txt": "CMake project: `cmake -B build && cmake --build build`, `ctest --test-dir build`",
-        "mix.exs": "Elixir project: `mix test`",
-        "Gemfile": "Ruby project: `bundle exec`",
-        "composer.json": "PHP project: `composer`",
-    }
-    return [hint for name, hint in hints.items() if (root / name).is_file()]
-
-
-def _make(root: Path) -> list[str]:
-    targets = dict.fromkeys(re.findall(r"^([a-z][\w-]*)\s*:(?!=)", _read_manifest(root / "Makefile"), re.M))
-    return [f"make targets: {', '.join(list(targets)[:10])}"] if targets else []

@@ -49,7 +49,7 @@ def build_command(file: CommandFile) -> Command:
     async def run(invoked: Invoked, context: Context) -> CommandAnswer:
         return await run_command_file(file, invoked.text.strip(), context)
 
-    hidden = not file.for_person
+    hidden = not file.for_user
     return Command(file.name, file.description, run, file.hint, hidden=hidden, origin=file.origin)
 
 

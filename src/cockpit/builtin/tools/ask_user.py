@@ -22,9 +22,8 @@ async def ask_user(arguments: AskUser, context: Context) -> Done:
     try:
         answer = await context.session.ask_user(arguments.question, tuple(arguments.options))
     except UserUnavailable as error:
-        raise ToolFailed(
-            "nobody is there to answer; make the safest choice, say what it was, and go on"
-        ) from error
+        message = "no user is there to answer; make the safest choice, name it, and continue"
+        raise ToolFailed(message) from error
     return Done(answer or "(the user gave an empty answer)")
 
 

@@ -20,20 +20,13 @@ class DeleteArguments:
 async def preview(arguments: Arguments, context: Context) -> Preview:
     path = parse(DeleteArguments, arguments).path
     context.workspace.resolve(path, "write")
-    await _refuse_folder(path, context)
+    if await file_changes.is_folder(path, context):
+        if await context.workspace.files.entries(path, hidden=True):
+            raise ToolFailed(
+                f"{path} is a folder with files in it; delete each file, or use shell: rm -r {path}"
+            )
+        raise ToolFailed(f"{path} is an empty folder; remove it with shell: rmdir {path}")
     return await file_changes.preview_edits(context, f"delete {path}", (DeleteFile(path),))
-
-
-async def _refuse_folder(path: str, context: Context) -> None:
-    try:
-        entry = await context.workspace.files.stat(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    if entry.kind != "folder":
-        return
-    if await context.workspace.files.entries(path, hidden=True):
-        raise ToolFailed(f"{path} is a folder with files in it; delete each file, or use shell: rm -r {path}")
-    raise ToolFailed(f"{path} is an empty folder; remove it with shell: rmdir {path}")
 
 
 @hookimpl

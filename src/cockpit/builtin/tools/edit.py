@@ -1,6 +1,4 @@
-"""The tools `edit`, which replaces one text in a file, and `multi_edit`, which replaces several, all or
-nothing.
-"""
+"""The tools `edit`, which replaces one text in a file, and `multi_edit`, which replaces several or none."""
 
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -80,15 +78,13 @@ def _edit_label(edit: Replacement, edits: list[Replacement]) -> str:
 
 
 def replace_text(text: str, old: str, new: str, everywhere: bool, path: str) -> str:
-    """Replace `old` in `text`. Raises `ToolFailed` if it does not occur, or occurs more than once.
-
-    A text with CRLF line ends is matched and written with them, whichever ends `old` and `new` have.
-    """
+    """Replace `old` in `text`. Raises `ToolFailed` if it does not occur, or occurs more than once. A text
+    with CRLF line ends is matched and written with them, whichever ends `old` and `new` have."""
     if not old:
         raise ToolFailed(f"`old` is empty and {path} is not; use `write` to replace all of it")
     if "\r\n" in text and old not in text:
         old, new = _to_crlf(old), _to_crlf(new)
-    elif "\r\n" in text and "\r\n" not in old and "\n" in new and not _has_bare_newline(text):
+    elif "\r\n" in text and "\r\n" not in old and "\n" in new and text.count("\n") == text.count("\r\n"):
         new = _to_crlf(new)
     count = text.count(old)
     if count == 0:
@@ -103,10 +99,6 @@ def replace_text(text: str, old: str, new: str, everywhere: bool, path: str) -> 
 
 def _to_crlf(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\n", "\r\n")
-
-
-def _has_bare_newline(text: str) -> bool:
-    return text.count("\n") != text.count("\r\n")
 
 
 def _line_numbers(text: str, old: str) -> str:
@@ -125,10 +117,9 @@ def _describe_mismatch(text: str, old: str, path: str) -> str:
     first = next((line.strip() for line in old.split("\n") if line.strip()), "")
     equal = [at for at, line in enumerate(lines, 1) if first and line.strip() == first]
     if equal:
-        shown = "\n".join(_numbered_lines(lines, equal[0], old.count("\n") + 1))
-        return (
-            f"`old` is not in {path}; its first line is at line {equal[0]}, and there the file says:\n{shown}"
-        )
+        start, size = equal[0], min(old.count("\n") + 1, 20)
+        shown = "\n".join(f"{at}\t{line}" for at, line in enumerate(lines[start - 1 :][:size], start))
+        return f"`old` is not in {path}; its first line is at line {start}, where the file has:\n{shown}"
     close = get_close_matches(first, [line.strip() for line in lines[:20_000]], 3, 0.6) if first else []
     near = [f"{at}\t{line}" for at, line in enumerate(lines, 1) if line.strip() in close][:MAX_SHOWN]
     if near:
@@ -136,19 +127,11 @@ def _describe_mismatch(text: str, old: str, path: str) -> str:
     return f"`old` is not in {path}, nor anything similar; read the file again"
 
 
-def _numbered_lines(lines: list[str], start: int, size: int) -> list[str]:
-    return [f"{at}\t{lines[at - 1]}" for at in range(start, min(start + min(size, 20), len(lines) + 1))]
-
-
 def _strip_line_numbers(old: str) -> str:
     """`old` without the `12<tab>` before each line, or an empty string unless every line has one."""
-    out: list[str] = []
-    for line in old.split("\n"):
-        number, tab, rest = line.partition("\t")
-        if not tab or not number.strip().isdigit():
-            return ""
-        out.append(rest)
-    return "\n".join(out)
+    rows = [line.partition("\t") for line in old.split("\n")]
+    is_numbered = all(tab and number.strip().isdigit() for number, tab, _ in rows)
+    return "\n".join(rest for _, _, rest in rows) if is_numbered else ""
 
 
 # The names other agents use for this tool and its arguments.
@@ -167,19 +150,15 @@ EDIT_FIELDS = {"oldString": "old", "newString": "new", **dict(RENAMED_ARGUMENTS)
 def reshape_edits(arguments: Arguments) -> Arguments:
     """Rename the fields in each of `edits`: Claude Code sends `old_string` and `new_string`."""
     edits = arguments.get("edits")
-    return (
-        {**arguments, "edits": [_rename_fields(edit) for edit in edits]}
-        if isinstance(edits, list)
-        else arguments
-    )
-
-
-def _rename_fields(edit: Json) -> Json:
-    return (
+    if not isinstance(edits, list):
+        return arguments
+    renamed: list[Json] = [
         {EDIT_FIELDS.get(name, name): value for name, value in edit.items()}
         if isinstance(edit, dict)
         else edit
-    )
+        for edit in edits
+    ]
+    return {**arguments, "edits": renamed}
 
 
 def _title(arguments: Arguments) -> str:

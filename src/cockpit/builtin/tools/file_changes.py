@@ -11,7 +11,6 @@ from cockpit.plugin.changes import ChangeSet, Edit, FileChange
 from cockpit.plugin.context import Context
 from cockpit.plugin.navigation import ProblemCheck
 from cockpit.plugin.tools import Arguments, Done, Part, Preview, ToolFailed
-from cockpit.protocol.content import Hunk
 from cockpit.protocol.events import FileChanged
 from cockpit.protocol.messages import Json
 from cockpit.workspace.files.changes import make_diff
@@ -24,11 +23,9 @@ PreviewFunction = Callable[[Arguments, Context], Awaitable[Preview]]
 
 async def preview_edits(context: Context, title: str, edits: tuple[Edit, ...], note: str = "") -> Preview:
     """Plan `edits`. Raises `ToolFailed` when they would change nothing, and whatever planning raises."""
-    running = context.call
+    call = context.call.call.id if context.call else ""
     try:
-        changes = await context.workspace.plan(
-            edits, context.session.agent, running.call.id if running else ""
-        )
+        changes = await context.workspace.plan(edits, context.session.agent, call)
     except OSError as error:
         raise ToolFailed(f"{title}: {error.strerror or error}") from error
     if not changes.files:
@@ -55,9 +52,9 @@ def _rule_pattern(paths: list[str]) -> str:
 
 def _summarize_change(change: FileChange) -> str:
     diff = make_diff(change)
-    what = f"{change.moved_from} -> {change.path}" if change.moved_from else change.path
+    path = f"{change.moved_from} -> {change.path}" if change.moved_from else change.path
     size = diff.note if change.binary else f"+{diff.added} -{diff.removed}"
-    return f"{change.change} {what} ({size})"
+    return f"{change.change} {path} ({size})"
 
 
 async def apply_previewed(arguments: Arguments, context: Context, preview: PreviewFunction) -> Done:
@@ -87,21 +84,15 @@ def describe_preview(preview: Preview) -> Done:
     rows: list[Json] = []
     for change in preview.changes.files:
         lines.append(_summarize_change(change))
-        lines += [line for hunk in change.hunks[:MAX_SHOWN] for line in _changed_lines(hunk)]
+        shown = [line for hunk in change.hunks[:MAX_SHOWN] for line in hunk.lines]
+        lines += [f"  {line}" for line in shown if line[:1] in ("+", "-")]
         rows.append({"path": change.path, "change": change.change})
     lines += _describe_problems(preview.checked)
     return Done("\n".join(lines), tuple(map(make_diff, preview.changes.files)), {"files": rows})
 
 
-def _changed_lines(hunk: Hunk) -> list[str]:
-    return [f"  {line}" for line in hunk.lines if line[:1] in ("+", "-")]
-
-
 def _describe_problems(checked: ProblemCheck | None) -> list[str]:
-    """The problems the change causes.
-
-    Those that could not be checked in time are reported with a later step.
-    """
+    """The problems that the change causes. If the check took too long, a later step reports them."""
     if checked is None or not checked.new:
         return []
     rows = [f"  {row.path}:{row.line}: {row.severity}: {row.message}" for row in checked.new[:MAX_SHOWN]]
@@ -122,6 +113,13 @@ def announce_changes(changes: ChangeSet, context: Context, checked: ProblemCheck
         context.session.emit(
             FileChanged(change.path, change.change, diff.added, diff.removed, change.moved_from)
         )
+
+
+async def is_folder(path: str, context: Context) -> bool:
+    try:
+        return (await context.workspace.files.stat(path)).kind == "folder"
+    except (FileNotFoundError, NotADirectoryError):
+        return False
 
 
 async def read_current(context: Context, path: str) -> bytes | None:

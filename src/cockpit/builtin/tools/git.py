@@ -9,10 +9,11 @@ import re
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
+from cockpit.builtin.tools.text_reads import is_readable
 from cockpit.errors import CockpitError
 from cockpit.plugin import hookimpl
 from cockpit.plugin.arguments import parse, schema, typed
-from cockpit.plugin.context import Context, PathRefused
+from cockpit.plugin.context import Context
 from cockpit.plugin.tools import Alias, Arguments, Cap, Done, Part, Preview, Tool, ToolFailed
 from cockpit.plugin.values import Register, Scope
 from cockpit.plugin.workspace import Launch, ProcessResult
@@ -96,9 +97,8 @@ async def _run_git(context: Context, *arguments: str) -> str:
                 argv, seconds=GIT_SECONDS, environment=GIT_ENVIRONMENT, on_output=pieces.append
             )
         except CockpitError as error:
-            raise ToolFailed(
-                "git could not be started; install it or work without version control"
-            ) from error
+            message = "git could not be started; install it or work without version control"
+            raise ToolFailed(message) from error
 
     ended = await run(safe_git_argv(root, *arguments, off=await filter_options(run, root, arguments[0])))
     return _check_output(ended, "".join(pieces))
@@ -109,34 +109,27 @@ def _check_output(ended: ProcessResult, streamed: str) -> str:
     if ended.timed_out:
         raise ToolFailed(f"git was stopped after {GIT_SECONDS:.0f} s; name a `path` to ask for less")
     output = streamed or ended.output
-    if ended.code != 0:
-        raise ToolFailed(_describe_failure(output, ended.code))
-    return output
-
-
-def _describe_failure(output: str, code: int) -> str:
-    message = "\n".join(output.strip().splitlines()[:MAX_FAILURE_LINES]) or f"git ended with code {code}"
+    if ended.code == 0:
+        return output
+    message = "\n".join(output.strip().splitlines()[:MAX_FAILURE_LINES])
     if "not a git repository" in message:
-        return "this folder is not a git repository; `git init` creates one"
+        message = "this folder is not a git repository; `git init` creates one"
     if "dubious ownership" in message:
-        return f"{message}\nthe folder belongs to another user: git refuses it until its owner is trusted"
+        message += "\nthe folder belongs to another user: git refuses it until its owner is trusted"
     if "does not have any commits yet" in message or "ambiguous argument 'HEAD'" in message:
-        return "there is no commit yet"
-    return message
+        message = "there is no commit yet"
+    raise ToolFailed(message or f"git ended with code {ended.code}")
 
 
 async def run_query(arguments: GitArguments, context: Context) -> Done:
-    match arguments.what:
-        case "status":
-            return await _query_status(arguments, context)
-        case "diff":
-            return await _query_diff(arguments, context)
-        case "log":
-            return await _query_log(arguments, context)
-        case "show":
-            return await _query_show(arguments, context)
-        case "blame":
-            return await _query_blame(arguments, context)
+    queries = {
+        "status": _query_status,
+        "diff": _query_diff,
+        "log": _query_log,
+        "show": _query_show,
+        "blame": _query_blame,
+    }
+    return await queries[arguments.what](arguments, context)
 
 
 async def preview_query(arguments: Arguments, context: Context) -> Preview:
@@ -157,13 +150,7 @@ def _readable_pathspecs(path: str) -> tuple[str, ...]:
 
 
 async def _query_status(arguments: GitArguments, context: Context) -> Done:
-    options = (
-        "--porcelain=v2",
-        "--branch",
-        "-z",
-        "--untracked-files=all",
-        "--ignore-submodules=all",
-    )
+    options = ("--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--ignore-submodules=all")
     only = _pathspecs(arguments.path) if arguments.path else ("--",)
     return Done(format_status(await _run_git(context, "status", *options, *only)))
 
@@ -272,25 +259,14 @@ def _format_blame_line(line: str) -> str:
 
 def hide_unreadable(output: str, context: Context) -> str:
     """`output` of `git diff` or `git show` with the lines of unreadable files replaced by a note."""
-    return "".join(_hide_section(section, context) for section in DIFF_SECTION.split(output))
-
-
-def _hide_section(section: str, context: Context) -> str:
-    if not section.startswith("diff --"):
-        return section
-    head = DIFF_HEAD.match(section)
-    names = {*DIFF_PATHS.findall(section.partition("\n@@")[0]), *(head.groups() if head else ())}
-    if all(_is_readable(name, context) for name in names if name):
-        return section
-    return section.partition("\n")[0] + "\n(this file may not be read)\n"
-
-
-def _is_readable(name: str, context: Context) -> bool:
-    try:
-        context.workspace.resolve(name, "read")
-    except PathRefused:
-        return False
-    return True
+    sections = DIFF_SECTION.split(output)
+    for at, section in enumerate(sections):
+        if section.startswith("diff --"):
+            head = DIFF_HEAD.match(section)
+            names = {*DIFF_PATHS.findall(section.partition("\n@@")[0]), *(head.groups() if head else ())}
+            if not all(is_readable(name, context) for name in names if name):
+                sections[at] = section.partition("\n")[0] + "\n(this file may not be read)\n"
+    return "".join(sections)
 
 
 def build_change_argv(arguments: GitChangeArguments) -> tuple[str, ...]:
@@ -356,12 +332,12 @@ async def run_change(arguments: GitChangeArguments, context: Context) -> Done:
 
 def _describe_change(arguments: GitChangeArguments) -> str:
     """The result of a command that printed nothing."""
-    what = ", ".join(arguments.paths) or "all changes"
+    paths = ", ".join(arguments.paths) or "all changes"
     match arguments.what:
         case "add":
-            return f"staged {what}"
+            return f"staged {paths}"
         case "restore":
-            return f"unstaged {what}" if arguments.staged else f"restored {what}"
+            return f"unstaged {paths}" if arguments.staged else f"restored {paths}"
         case "branch":
             return f"created branch {arguments.name}"
         case "switch":
@@ -378,13 +354,8 @@ def _title(arguments: Arguments) -> str:
 @hookimpl
 def register_tools(register: Register, scope: Scope) -> None:
     query_names = (
-        ("commit", "ref"),
-        ("revision", "ref"),
-        ("cached", "staged"),
-        ("max_count", "limit"),
-        ("start_line", "start"),
-        ("end_line", "end"),
-        ("file", "path"),
+        *(("commit", "ref"), ("revision", "ref"), ("cached", "staged"), ("max_count", "limit")),
+        *(("start_line", "start"), ("end_line", "end"), ("file", "path")),
     )
     change_names = (("files", "paths"), ("branch", "name"))
     register(

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Annotated
 
+from cockpit.builtin.tools.text_reads import expand_braces
 from cockpit.plugin import hookimpl
 from cockpit.plugin.arguments import parse, schema, typed
 from cockpit.plugin.context import Context
@@ -12,7 +13,7 @@ from cockpit.plugin.values import Register, Scope
 
 MAX_FILES = 500
 MAX_ALTERNATIVES = 128
-BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
+ALTERNATIVES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +38,8 @@ async def find_files(arguments: GlobArguments, context: Context) -> Done:
     except FileNotFoundError as error:
         raise ToolFailed(f"{path} does not exist; use `list` to see what does") from error
     if not paths:
-        return Done(
-            f"no file matches {arguments.pattern} in {path} (ignored files are not searched)", data=[]
-        )
+        text = f"no file matches {arguments.pattern} in {path} (ignored files are not searched)"
+        return Done(text, data=[])
     shown = [path.encode("utf-8", "replace").decode() for path in paths[:MAX_FILES]]
     more = len(paths) - MAX_FILES
     note = [f"[{more} more files; narrow the pattern or the path]"] if more > 0 else []
@@ -47,31 +47,18 @@ async def find_files(arguments: GlobArguments, context: Context) -> Done:
 
 
 def compile_glob(pattern: str) -> re.Pattern[str]:
-    """The pattern as a regular expression for paths with `/`.
-
-    `*` and `?` match within a name, `**` crosses folders, `{a,b}` are alternatives, `[...]` is one character.
-    A pattern without `/` matches at any depth.
-    """
+    """The pattern as a regular expression for paths with `/`. `*` and `?` match within a name, `**` crosses
+    folders, `{a,b}` are alternatives, `[...]` is one character. A pattern without `/` matches at any
+    depth."""
     if "/" not in pattern:
         pattern = f"**/{pattern}"
-    shapes = "|".join(_glob_regex(choice.lstrip("/")) for choice in _expand_braces(pattern))
+    shapes = "|".join(
+        _glob_regex(choice.lstrip("/")) for choice in expand_braces(pattern, MAX_ALTERNATIVES, ALTERNATIVES)
+    )
     try:
         return re.compile(rf"(?:{shapes})\Z", re.DOTALL)
     except re.error as error:
         raise ToolFailed(f"invalid `pattern` {pattern!r}: {error}; write *.py, or src/**/*.ts") from error
-
-
-def _expand_braces(pattern: str) -> list[str]:
-    pending, expanded = [pattern], list[str]()
-    while pending and len(pending) + len(expanded) < MAX_ALTERNATIVES:
-        pattern = pending.pop(0)
-        braces = BRACES.search(pattern)
-        if braces is None:
-            expanded.append(pattern)
-            continue
-        head, tail = pattern[: braces.start()], pattern[braces.end() :]
-        pending += [head + choice + tail for choice in braces[1].split(",")]
-    return expanded + pending
 
 
 def _glob_regex(pattern: str) -> str:

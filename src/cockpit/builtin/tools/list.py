@@ -19,47 +19,40 @@ class ListArguments:
     hidden: bool = False
 
 
-@dataclass(slots=True)
-class FolderListing:
-    """Entries with their depth; `omitted` counts those over the limit."""
-
-    rows: list[tuple[int, FileEntry]]
-    omitted: int = 0
-
-
 async def list_folder(arguments: ListArguments, context: Context) -> Done:
     path = arguments.path.strip() or "."
-    listing = FolderListing([])
+    rows: list[tuple[int, FileEntry]] = []
     try:
-        await _collect(listing, path, 0, arguments, context)
+        omitted = await _collect(rows, path, 0, arguments, context)
     except FileNotFoundError as error:
         raise ToolFailed(f"{path} does not exist; `list` the folder above it") from error
     except OSError as error:
         raise ToolFailed(f"{path} cannot be listed: {error.strerror or error}") from error
-    if not listing.rows:
-        return Done(
-            f"{path} is empty" + ("" if arguments.hidden else " (not counting hidden and ignored files)")
-        )
-    lines = [f"{'  ' * level}{_display_name(entry)}" for level, entry in listing.rows]
-    if listing.omitted:
-        lines.append(f"[{listing.omitted} more entries; list a folder in it, or use glob]")
-    return Done("\n".join(lines), data={"paths": [_printable(entry.path) for _, entry in listing.rows]})
+    if not rows:
+        note = "" if arguments.hidden else " (not counting hidden and ignored files)"
+        return Done(f"{path} is empty{note}")
+    lines = [
+        f"{'  ' * level}{_printable(entry.path.rsplit('/', 1)[-1])}{KIND_SUFFIXES[entry.kind]}"
+        for level, entry in rows
+    ]
+    if omitted:
+        lines.append(f"[{omitted} more entries; list a folder in it, or use glob]")
+    return Done("\n".join(lines), data={"paths": [_printable(entry.path) for _, entry in rows]})
 
 
 async def _collect(
-    listing: FolderListing, path: str, level: int, parsed: ListArguments, context: Context
-) -> None:
+    rows: list[tuple[int, FileEntry]], path: str, level: int, parsed: ListArguments, context: Context
+) -> int:
+    """Add the entries of `path` with their depth to `rows`; returns how many are over the limit."""
+    omitted = 0
     for entry in await context.workspace.files.entries(path, parsed.hidden):
-        if len(listing.rows) >= MAX_ENTRIES:
-            listing.omitted += 1
+        if len(rows) >= MAX_ENTRIES:
+            omitted += 1
             continue
-        listing.rows.append((level, entry))
+        rows.append((level, entry))
         if entry.kind == "folder" and level + 1 < min(parsed.depth, 20):
-            await _collect(listing, entry.path, level + 1, parsed, context)
-
-
-def _display_name(entry: FileEntry) -> str:
-    return _printable(entry.path.rsplit("/", 1)[-1]) + KIND_SUFFIXES[entry.kind]
+            omitted += await _collect(rows, entry.path, level + 1, parsed, context)
+    return omitted
 
 
 def _printable(path: str) -> str:

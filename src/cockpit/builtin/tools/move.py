@@ -22,26 +22,15 @@ class MoveArguments:
 
 async def preview(arguments: Arguments, context: Context) -> Preview:
     parsed = parse(MoveArguments, arguments)
-    if await _is_folder(parsed.path, context):
+    for path in (parsed.path, parsed.to):
+        context.workspace.resolve(path, "write")
+    if await file_changes.is_folder(parsed.path, context):
         raise ToolFailed(f"{parsed.path} is a folder; use shell: git mv {parsed.path} {parsed.to}")
     to = parsed.to
-    if await _is_folder(to, context):
+    if await file_changes.is_folder(to, context):
         to = posixpath.join(to, posixpath.basename(parsed.path))
-    return await file_changes.preview_edits(
-        context, f"move {parsed.path} to {to}", (MoveFile(parsed.path, to),)
-    )
-
-
-async def _is_folder(path: str, context: Context) -> bool:
-    context.workspace.resolve(path, "write")
-    try:
-        return (await context.workspace.files.stat(path)).kind == "folder"
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-
-
-def _title(arguments: Arguments) -> str:
-    return f"move {arguments.get('path', '')} to {arguments.get('to', '')}"
+    title = f"move {parsed.path} to {to}"
+    return await file_changes.preview_edits(context, title, (MoveFile(parsed.path, to),))
 
 
 @hookimpl
@@ -55,7 +44,7 @@ def register_tools(register: Register, scope: Scope) -> None:
             parameters=schema(MoveArguments),
             capabilities=frozenset({"fs.write", "fs.delete"}),
             run=partial(file_changes.apply_previewed, preview=preview),
-            title=_title,
+            title=lambda arguments: f"move {arguments.get('path', '')} to {arguments.get('to', '')}",
             preview=preview,
             aliases=tuple(Alias(name, renamed) for name in ("Move", "move_file", "rename_file")),
             keywords=("rename", "mv"),

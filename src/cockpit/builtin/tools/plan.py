@@ -1,7 +1,6 @@
 """Plan mode: the tools `propose_plan` and `enter_plan_mode`, `/plan`, `/do`, and the checks at the end.
 
-Everything here can only ask. A plan is approved by an op that only the user's frontend sends; no tool and no
-text of a model can approve it.
+Nothing here approves a plan: that takes an op that only the user's frontend sends.
 """
 
 import asyncio
@@ -36,15 +35,43 @@ IGNORED_FIELDS = frozenset({"approved", "approval_state", "allowedPrompts", "pla
 MAX_TITLE = 80
 MAX_JUDGED = 30
 TIMEOUT_SECONDS = 86_400.0
-VERIFY_MESSAGE = (
-    "The approved plan ends with checks that were not run. Run them now, and say what they show:\n{checks}"
-)
+VERIFY_MESSAGE = "The approved plan ends with checks that were not run. Run them now, and report the results"
 
 
 @hookimpl
 def register_tools(register: Register, scope: Scope) -> None:
-    register(propose_plan_tool())
-    register(enter_plan_mode_tool())
+    register(
+        Tool(
+            name="propose_plan",
+            kind="think",
+            description="In plan mode: ask the user to approve a plan. Only they end plan mode.",
+            parameters=schema(Proposal),
+            capabilities=frozenset({"ask.person"}),
+            run=typed(Proposal, propose_plan),
+            title=lambda arguments: f"plan {arguments.get('title', '')}".strip(),
+            # It changes nothing, so that after a crash it is asked again rather than given up.
+            is_concurrent=lambda arguments: True,
+            deferred=True,
+            polling=True,
+            seconds=TIMEOUT_SECONDS,
+            aliases=tuple(Alias(name, reshape=normalize_plan) for name in ("ExitPlanMode", "exit_plan_mode")),
+            keywords=("plan", "approve", "review"),
+        )
+    )
+    register(
+        Tool(
+            name="enter_plan_mode",
+            kind="think",
+            description="Look first: nothing can be changed until the user approves a plan.",
+            parameters=schema(EnterPlanMode),
+            capabilities=frozenset({"ask.person"}),
+            run=typed(EnterPlanMode, enter_plan_mode),
+            title=lambda arguments: "plan mode",
+            deferred=True,
+            aliases=(Alias("EnterPlanMode", (("plan", ""),)),),
+            keywords=("plan",),
+        )
+    )
 
 
 @hookimpl
@@ -71,10 +98,8 @@ async def _collect_reminder(context: Context) -> str:
 
 async def _require_verification(guarded: Guarded, context: Context) -> Ruling:
     """Ask the model once, at the end of the work, to run the plan's own checks."""
-    checks = context.session.plans.unverified()
-    if not checks:
-        return Pass()
-    return Continue(VERIFY_MESSAGE.format(checks="\n".join(f"- {check}" for check in checks)))
+    checks = [f"- {check}" for check in context.session.plans.unverified()]
+    return Continue(f"{VERIFY_MESSAGE}:\n" + "\n".join(checks)) if checks else Pass()
 
 
 # Proposing a plan
@@ -111,12 +136,12 @@ async def propose_plan(arguments: Proposal, context: Context) -> Done:
         )
         for step in arguments.steps
     ]
-    commands = [index for index, step in enumerate(steps) if step.command][:MAX_JUDGED]
-    judged = await asyncio.gather(*(_judge_step(steps[index], context) for index in commands))
-    for index, step in zip(commands, judged, strict=True):
-        steps[index] = step
-    call = context.running().call.id
-    approved = await context.session.plans.propose(build_plan(arguments, tuple(steps)), call)
+    commands = [step for step in steps if step.command][:MAX_JUDGED]
+    judged = await asyncio.gather(*(_judge_step(step, context) for step in commands))
+    for step, with_verdict in zip(commands, judged, strict=True):
+        steps[steps.index(step)] = with_verdict
+    plan = build_plan(arguments, tuple(steps))
+    approved = await context.session.plans.propose(plan, context.running().call.id)
     heading = "The user approved the plan"
     if approved.edited:
         heading += " with changes: the text below is what counts"
@@ -209,25 +234,6 @@ def normalize_plan(arguments: Arguments) -> Arguments:
     return normalized
 
 
-def propose_plan_tool() -> Tool:
-    return Tool(
-        name="propose_plan",
-        kind="think",
-        description="In plan mode: ask the user to approve a plan. Only they end plan mode.",
-        parameters=schema(Proposal),
-        capabilities=frozenset({"ask.person"}),
-        run=typed(Proposal, propose_plan),
-        title=lambda arguments: f"plan {arguments.get('title', '')}".strip(),
-        # It changes nothing, so that after a crash it is asked again rather than given up.
-        is_concurrent=lambda arguments: True,
-        deferred=True,
-        polling=True,
-        seconds=TIMEOUT_SECONDS,
-        aliases=tuple(Alias(name, reshape=normalize_plan) for name in ("ExitPlanMode", "exit_plan_mode")),
-        keywords=("plan", "approve", "review"),
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class EnterPlanMode:
     reason: Annotated[str, "why a plan is needed first"] = ""
@@ -236,21 +242,6 @@ class EnterPlanMode:
 async def enter_plan_mode(arguments: EnterPlanMode, context: Context) -> Done:
     context.session.plans.enter(arguments.reason)
     return Done("Plan mode: look, change nothing. Propose the plan with propose_plan; the user decides.")
-
-
-def enter_plan_mode_tool() -> Tool:
-    return Tool(
-        name="enter_plan_mode",
-        kind="think",
-        description="Look first: nothing can be changed until the user approves a plan.",
-        parameters=schema(EnterPlanMode),
-        capabilities=frozenset({"ask.person"}),
-        run=typed(EnterPlanMode, enter_plan_mode),
-        title=lambda arguments: "plan mode",
-        deferred=True,
-        aliases=(Alias("EnterPlanMode", (("plan", ""),)),),
-        keywords=("plan",),
-    )
 
 
 # The commands
@@ -267,13 +258,12 @@ async def _run_plan(invoked: Invoked, context: Context) -> CommandAnswer:
     plans = (*context.session.plans.past(), *pending)
     if not plans:
         return Show((Text("No plan was proposed in this session. /plan enters plan mode."),))
-    return Show(tuple(Markdown(_format_plan(number, plan)) for number, plan in enumerate(plans, 1)))
-
-
-def _format_plan(number: int, plan: PlanChanged) -> str:
-    note = f" ({plan.note})" if plan.note else ""
-    state = "waits for you" if plan.state == "pending" else plan.state
-    return f"**Plan {number}: {state}**{note}\n\n{plan.text.rstrip()}"
+    blocks: list[Markdown] = []
+    for number, plan in enumerate(plans, 1):
+        state = "waits for you" if plan.state == "pending" else plan.state
+        note = f" ({plan.note})" if plan.note else ""
+        blocks.append(Markdown(f"**Plan {number}: {state}**{note}\n\n{plan.text.rstrip()}"))
+    return Show(tuple(blocks))
 
 
 async def _run_do(invoked: Invoked, context: Context) -> CommandAnswer:

@@ -1,7 +1,6 @@
 """The `read` tool: the numbered lines of a text file; any other file is described."""
 
 import posixpath
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -36,10 +35,14 @@ async def read_file(arguments: ReadArguments, context: Context) -> Done:
     content = await _read_content(arguments.path, context)
     if not content:
         return Done(f"{arguments.path} is empty", data={"path": arguments.path, "total": 0})
-    if what := describe_binary(content):
-        return Done(f"{arguments.path} is {what}; it has no lines to show")
-    text = content.decode("utf-8", "replace")
-    notes = ["the file is not UTF-8: invalid bytes are shown as \ufffd"] if _is_invalid_utf8(content) else []
+    if kind := describe_binary(content):
+        return Done(f"{arguments.path} is {kind}; it has no lines to show")
+    notes: list[str] = []
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError:
+        text = content.decode("utf-8", "replace")
+        notes.append("the file is not UTF-8: invalid bytes are shown as \ufffd")
     if text.startswith("\ufeff"):
         text = text[1:]
         notes.append("the file starts with a byte order mark")
@@ -54,7 +57,9 @@ def _format_page(arguments: ReadArguments, lines: list[str], notes: list[str]) -
     out: list[str] = []
     size = 0
     for number in range(start, min(start + max(1, arguments.lines), total + 1)):
-        line = _shorten_line(lines[number - 1])
+        line = lines[number - 1].removesuffix("\r")
+        if (hidden := len(line) - MAX_LINE_LENGTH) > 0:
+            line = f"{line[:MAX_LINE_LENGTH]} [... {hidden:,} more characters in this line]"
         size += len(line.encode("utf-8", "replace")) + 8
         if out and size > MAX_PAGE_BYTES:
             break
@@ -65,13 +70,6 @@ def _format_page(arguments: ReadArguments, lines: list[str], notes: list[str]) -
         notes.append(f"lines {start} to {last} of {total}{following}")
     text = "\n".join(out) + "".join(f"\n[{note}]" for note in notes)
     return Done(text, data={"path": arguments.path, "start": start, "end": last, "total": total})
-
-
-def _shorten_line(line: str) -> str:
-    line = line.removesuffix("\r")
-    if len(line) <= MAX_LINE_LENGTH:
-        return line
-    return f"{line[:MAX_LINE_LENGTH]} [... {len(line) - MAX_LINE_LENGTH:,} more characters in this line]"
 
 
 async def _read_content(path: str, context: Context) -> bytes:
@@ -89,7 +87,11 @@ async def _read_content(path: str, context: Context) -> bytes:
 
 async def _suggest_paths(path: str, context: Context) -> str:
     name = posixpath.basename(path.replace("\\", "/"))
-    paths = [known async for known in _list_paths(context)]
+    paths: list[str] = []
+    async for entry in context.workspace.files.walk("."):
+        paths.append(entry.path)
+        if len(paths) >= MAX_PATHS_SCANNED:
+            break
     same_name = [known for known in paths if posixpath.basename(known) == name]
     close = closest_names(path, paths, limit=3)
     close_names = closest_names(name, {posixpath.basename(known) for known in paths}, limit=3, cutoff=0.7)
@@ -99,24 +101,14 @@ async def _suggest_paths(path: str, context: Context) -> str:
     return f"{path} does not exist; {hint}"
 
 
-async def _list_paths(context: Context) -> AsyncIterator[str]:
-    scanned = 0
-    async for entry in context.workspace.files.walk("."):
-        yield entry.path
-        scanned += 1
-        if scanned >= MAX_PATHS_SCANNED:
-            return
-
-
 def describe_binary(content: bytes) -> str:
     """The kind and size of a file that is not text, or an empty string for text."""
     size = f"{len(content):,} bytes"
     for magic, name in IMAGE_SIGNATURES:
         if content.startswith(magic) and (name != "BMP" or b"\0" in content[:64]):
             width, height = _image_dimensions(content, name)
-            return (
-                f"a {name} image, {width} x {height} pixels, {size}" if width else f"a {name} image, {size}"
-            )
+            pixels = f", {width} x {height} pixels" if width else ""
+            return f"a {name} image{pixels}, {size}"
     if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
         return f"a WebP image, {size}"
     if content.startswith(b"%PDF-"):
@@ -145,14 +137,6 @@ def _jpeg_dimensions(content: bytes) -> tuple[int, int]:
             return int.from_bytes(width, "big"), int.from_bytes(height, "big")
         at += 2 + int.from_bytes(content[at + 2 : at + 4], "big")
     return 0, 0
-
-
-def _is_invalid_utf8(content: bytes) -> bool:
-    try:
-        content.decode("utf-8")
-    except UnicodeDecodeError:
-        return True
-    return False
 
 
 async def preview(arguments: Arguments, context: Context) -> Preview:

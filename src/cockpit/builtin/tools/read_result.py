@@ -33,7 +33,9 @@ async def read_result(arguments: ReadResult, context: Context) -> Done:
             start = max(0, results.page(arguments.handle, 0, 1)[2] + start)
         text, next_cursor, total = results.page(arguments.handle, start, PAGE_SIZE)
     except KeyError as error:
-        raise ToolFailed(f"there is no result {arguments.handle!r}; a result names its handle") from error
+        raise ToolFailed(
+            f"unknown result {arguments.handle!r}; use the handle that a long result names"
+        ) from error
     end = total if next_cursor < 0 else next_cursor
     more = f"; continue with cursor={next_cursor}" if next_cursor >= 0 else ", the end"
     return Done(f"characters {start} to {end} of {total}{more}\n{text}")
@@ -47,9 +49,8 @@ def _find_lines(arguments: ReadResult, results: Results) -> Done:
         return Done(f"no line contains {arguments.find!r}")
     heading = f"{len(hits)} {'lines contain' if len(hits) > 1 else 'line contains'} {arguments.find!r}"
     heading += f", first {MAX_HITS}" if len(hits) > MAX_HITS else ""
-    return Done(
-        "\n".join([heading, *(f"cursor {offset}: {line[:MAX_LINE]}" for offset, line in hits[:MAX_HITS])])
-    )
+    rows = (f"cursor {offset}: {line[:MAX_LINE]}" for offset, line in hits[:MAX_HITS])
+    return Done("\n".join([heading, *rows]))
 
 
 def _iterate_lines(results: Results, handle: str) -> Iterator[tuple[int, str]]:

@@ -54,14 +54,12 @@ async def run_shell(arguments: ShellArguments, context: Context) -> Done:
         return Done(f"{_describe_job(view)}\n{output}".rstrip(), data={"job": job})
     seconds = _clamp_seconds(arguments.seconds)
     ended = await processes.run_sealed(launch, running.seal, seconds=seconds, on_output=running.progress)
+    note, code = f"exit code {ended.code}", None if ended.timed_out else ended.code
     if ended.timed_out:
-        hint = "give more seconds, or run it with background=true"
-        text = f"{_end_with_newline(ended.output)}[stopped after {seconds:g} s: {hint}]"
-        data: Json = {"exit_code": None, "timed_out": True}
-        return Done(text, data=data, is_error=True, isolation=ended.isolation)
-    text = f"{_end_with_newline(ended.output)}[exit code {ended.code}]"
-    data = {"exit_code": ended.code, "timed_out": False}
-    return Done(text, data=data, is_error=ended.code != 0, isolation=ended.isolation)
+        note = f"stopped after {seconds:g} s: give more seconds, or run it with background=true"
+    text = f"{_end_with_newline(ended.output)}[{note}]"
+    data: Json = {"exit_code": code, "timed_out": ended.timed_out}
+    return Done(text, data=data, is_error=code != 0, isolation=ended.isolation)
 
 
 def _end_with_newline(output: str) -> str:
@@ -74,22 +72,18 @@ def _clamp_seconds(seconds: float) -> float:
     return min(max(seconds, 1.0), MAX_SECONDS)
 
 
-def _working_folder(cwd: str, context: Context) -> str:
-    return context.workspace.resolve(cwd, "read") if cwd.strip() else context.workspace.root
-
-
 async def preview(arguments: Arguments, context: Context) -> Preview:
     parsed = parse(ShellArguments, arguments)
-    folder = _working_folder(parsed.cwd, context)
+    root = context.workspace.root
+    folder = context.workspace.resolve(parsed.cwd, "read") if parsed.cwd.strip() else root
     argv = parse_plain_command(parsed.command)
     line = CommandLine(parsed.command, "powershell" if sys.platform == "win32" else "bash", folder)
     judged = await judge_command(line, context)
     launch = Launch(context.workspace.processes.shell(judged.script), folder, judged.environment)
-    where = "" if folder == context.workspace.root else f"in {folder}"
     first = parsed.command.strip().split("\n", 1)[0]
     return Preview(
         title=f"$ {first}",
-        parts=(Part("command", parsed.command, where),),
+        parts=(Part("command", parsed.command, "" if folder == root else f"in {folder}"),),
         argv=(argv,) if argv else (),
         paths=(folder,) if parsed.cwd.strip() else (),
         line=line,
@@ -125,49 +119,25 @@ def _describe_job(view: JobView) -> str:
     return f"{view.id} is running" if view.running else f"{view.id} ended with exit code {view.code}"
 
 
-def _job_title(arguments: Arguments) -> str:
-    return f"job {arguments.get('action', '')} {arguments.get('id', '')}".strip()
-
-
-def _shell_title(arguments: Arguments) -> str:
-    return f"$ {arguments.get('command', '')}".split("\n", 1)[0]
-
-
 # The names other agents use for this tool and its arguments. Codex calls it "shell" too, with a list as
 # command.
-SHELL_ALIASES = (
-    "shell",
-    "Bash",
-    "bash",
-    "Shell",
-    "run_command",
-    "exec_command",
-    "exec_shell",
-    "run_shell_command",
-    "execute_command",
-    "shell_command",
+SHELL_NAMES = (
+    "shell Bash bash Shell run_command exec_command exec_shell run_shell_command execute_command "
+    "shell_command"
 )
 RENAMED_ARGUMENTS = (
     ("cmd", "command"),
-    ("timeout", "seconds"),
-    ("timeout_ms", "seconds"),
-    ("run_in_background", "background"),
-    ("is_background", "background"),
-    ("workdir", "cwd"),
-    ("working_directory", "cwd"),
-    ("description", ""),
-    ("explanation", ""),
-    ("justification", ""),
-    ("login", ""),
+    *((name, "seconds") for name in ("timeout", "timeout_ms")),
+    *((name, "background") for name in ("run_in_background", "is_background")),
+    *((name, "cwd") for name in ("workdir", "working_directory")),
+    *((name, "") for name in ("description", "explanation", "justification", "login")),
 )
 SHELL_PROGRAMS = frozenset({"bash", "sh", "zsh"})
 SCRIPT_FLAGS = frozenset({"-c", "-lc", "-cl"})
 
 
 def reshape_command(arguments: Arguments) -> Arguments:
-    """Join a command that is a list of words, as Codex sends it, into a line; `bash -lc SCRIPT` becomes
-    SCRIPT.
-    """
+    """Join Codex's command, a list of words, into a line; `bash -lc SCRIPT` becomes SCRIPT."""
     return {
         name: _join_words(value) if name in ("command", "cmd") else value for name, value in arguments.items()
     }
@@ -177,11 +147,9 @@ def _join_words(command: Json) -> Json:
     if not isinstance(command, list) or not all(isinstance(word, str) for word in command):
         return command
     words = [str(word) for word in command]
-    match words:
-        case [program, flag, script] if PurePath(program).name in SHELL_PROGRAMS and flag in SCRIPT_FLAGS:
-            return script
-        case _:
-            return shlex.join(words)
+    if len(words) == 3 and PurePath(words[0]).name in SHELL_PROGRAMS and words[1] in SCRIPT_FLAGS:
+        return words[2]
+    return shlex.join(words)
 
 
 @hookimpl
@@ -194,10 +162,12 @@ def register_tools(register: Register, scope: Scope) -> None:
             parameters=schema(ShellArguments),
             capabilities=frozenset({"code.exec"}),
             run=typed(ShellArguments, run_shell),
-            title=_shell_title,
+            title=lambda arguments: f"$ {arguments.get('command', '')}".split("\n", 1)[0],
             preview=preview,
             cap=Cap(size=30_000, entries=4_000, shape="head and tail"),
-            aliases=tuple(Alias(name, RENAMED_ARGUMENTS, reshape=reshape_command) for name in SHELL_ALIASES),
+            aliases=tuple(
+                Alias(name, RENAMED_ARGUMENTS, reshape=reshape_command) for name in SHELL_NAMES.split()
+            ),
             keywords=("run", "command", "bash", "terminal", "execute"),
             seconds=MAX_SECONDS + 30,
         )
@@ -210,7 +180,7 @@ def register_tools(register: Register, scope: Scope) -> None:
             parameters=schema(JobArguments),
             capabilities=frozenset({"proc.signal"}),
             run=typed(JobArguments, run_job),
-            title=_job_title,
+            title=lambda arguments: f"job {arguments.get('action', '')} {arguments.get('id', '')}".strip(),
             deferred=True,
             polling=True,
             cap=Cap(size=30_000, entries=4_000, shape="head and tail"),

@@ -43,11 +43,8 @@ def normalize_todo(arguments: Arguments) -> Arguments:
     rows = normalized.get("rows")
     if isinstance(rows, list):
         # opencode keeps cancelled steps in the list.
-        normalized["rows"] = [
-            _normalize_step(row)
-            for row in rows
-            if not (isinstance(row, dict) and row.get("status") == "cancelled")
-        ]
+        steps = [row for row in rows if not isinstance(row, dict) or row.get("status") != "cancelled"]
+        normalized["rows"] = [_normalize_step(row) for row in steps]
     return normalized
 
 

@@ -27,18 +27,15 @@ async def find_tools(arguments: ToolSearch, context: Context) -> Done:
         await context.connections.settled(STARTUP_WAIT)
     tools = context.session.toolbox.search(arguments.query)
     if not tools:
-        return Done(f"no tool matches; the other tools are: {_list_deferred(context)}")
+        deferred = sorted(tool.name for tool in context.session.toolbox.tools() if tool.deferred)
+        more = f" and {len(deferred) - MAX_NAMES} more" if len(deferred) > MAX_NAMES else ""
+        names = (", ".join(deferred[:MAX_NAMES]) or "none") + more
+        return Done(f"no tool matches; the other tools are: {names}")
     schemas = [
         f"{tool.name}: {tool.description}\n{json.dumps(tool.parameters, ensure_ascii=False)}"
         for tool in tools
     ]
     return Done("\n\n".join(["these can be called from now on:", *schemas]))
-
-
-def _list_deferred(context: Context) -> str:
-    deferred = sorted(tool.name for tool in context.session.toolbox.tools() if tool.deferred)
-    more = f" and {len(deferred) - MAX_NAMES} more" if len(deferred) > MAX_NAMES else ""
-    return (", ".join(deferred[:MAX_NAMES]) or "none") + more
 
 
 @hookimpl

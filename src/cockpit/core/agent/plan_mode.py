@@ -88,7 +88,7 @@ async def propose_plan(agent: Agent, call: str, plan: PlanChanged) -> PlanApprov
         if state.plan.state == "pending":
             state.set_plan(replace(state.plan, request=""))
         raise
-    verdict = Verdict("ask", "a plan needs the user", rules=("plan",), may_remember=False, person_only=True)
+    verdict = Verdict("ask", "a plan needs the user", rules=("plan",), may_remember=False, user_only=True)
     services.audit.decided(
         agent.path, ToolCall(call, PLAN_TOOL, {}), verdict, answer.outcome, approver=answer.by
     )

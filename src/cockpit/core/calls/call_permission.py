@@ -57,7 +57,7 @@ def rule_offer(tool: Tool, preview: Preview | None, verdict: Verdict) -> RuleOff
     if (
         preview is None
         or not verdict.may_remember
-        or verdict.person_only
+        or verdict.user_only
         or verdict.capabilities & NEVER_REMEMBERED
     ):
         return RuleOffer()
@@ -182,7 +182,7 @@ async def permit_call(
     circumstances = Circumstances(agent.mode, typed, is_held, state.has_read_outside, agent.is_planning)
     verdict = await verdict_for(agent, judged, deciders, circumstances)
     if guard_asks and verdict.level == "allow":
-        verdict = Verdict("ask", guard_asks, GUARD_ASK_RISK, may_remember=False, person_only=True)
+        verdict = Verdict("ask", guard_asks, GUARD_ASK_RISK, may_remember=False, user_only=True)
     preview = _with_profile(preview, verdict, agent)
     deciding = PendingDecision(agent, call, verdict, preview, isolation)
     match verdict.level:

@@ -95,7 +95,7 @@ async def judge_call(
     if match is not None and match.level == "ask":
         reason = f"the rule {match} asks" if verdict.level == "allow" else verdict.reason
         verdict = replace(verdict, level="ask", reason=reason)
-    if verdict.level != "ask" or verdict.person_only:
+    if verdict.level != "ask" or verdict.user_only:
         return verdict
     return _apply_rules_and_mode(verdict, judged, match, circumstances)
 
@@ -177,7 +177,7 @@ async def _ask_deciders(judged: Judged, deciders: tuple[Decider, ...]) -> Verdic
         # Plugin code: a decider that failed has not agreed, so only the user can.
         except Exception as error:
             reason = f"the decider {decider.name} failed: {type(error).__name__}: {error}"
-            verdict = Verdict("ask", reason, 50, rules=(decider.name,), may_remember=False, person_only=True)
+            verdict = Verdict("ask", reason, 50, rules=(decider.name,), may_remember=False, user_only=True)
         if verdict is not None:
             strictest = _combine_verdicts(strictest, verdict)
     return strictest or _default_verdict(judged)
@@ -194,7 +194,7 @@ def _combine_verdicts(known: Verdict | None, other: Verdict) -> Verdict:
         capabilities=known.capabilities | other.capabilities,
         rules=(*first.rules, *second.rules),
         may_remember=known.may_remember and other.may_remember,
-        person_only=known.person_only or other.person_only,
+        user_only=known.user_only or other.user_only,
         sandbox=first.sandbox or second.sandbox,
         parts=first.parts or second.parts,
         destination=first.destination or second.destination,

@@ -381,7 +381,7 @@ def add_skill_commands(entries: "Iterable[CatalogEntry]", disabled: Collection[s
         )
         for entry in entries
         if isinstance(entry.value, Skill)
-        and entry.value.for_person
+        and entry.value.for_user
         and (entry.name, entry.layer) not in reserved
     }
     others = [
@@ -402,7 +402,7 @@ def _disable_skill(entry: "CatalogEntry") -> "CatalogEntry":
     origin = skill.origin
     if origin is not None:
         origin = replace(origin, fields={**origin.fields, "enabled": False})
-    off = replace(skill, for_model=False, for_person=False, origin=origin)
+    off = replace(skill, for_model=False, for_user=False, origin=origin)
     return replace(entry, value=off, origin=origin)
 
 

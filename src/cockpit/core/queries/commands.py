@@ -109,7 +109,7 @@ async def answer_offering(agent: Agent, query: CatalogQuery) -> CatalogReply:
             return PromptRows(_prompt_rows(agent))
         case Expand(name, text):
             skill = agent.services.catalog.get(Skill, name)
-            if skill is not None and skill.for_person:
+            if skill is not None and skill.for_user:
                 return Expanded(await asyncio.to_thread(_skill_text, skill, text))
             return Expanded(await expand_prompt(agent, name, text))
         case _:

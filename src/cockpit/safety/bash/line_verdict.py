@@ -239,7 +239,7 @@ def _combine_parts(parts: list[CommandPart], hidden: HiddenCharacters | None) ->
         may_remember=level == "ask"
         and hidden is None
         and all(part.shape for part in parts if part.level == "ask"),
-        person_only=hidden is not None,
+        user_only=hidden is not None,
         parts=tuple(parts),
         destination=next((part.destination for part in parts if part.destination), ""),
     )

@@ -301,7 +301,7 @@ def _combine_parts(parts: tuple[CommandPart, ...], location: LineFacts) -> Verdi
         worst.level, worst.reason, min(100, risk), capabilities, matched, worst.alternative,
         sandbox="none" if alone else "net" if net else "build",
         may_remember=worst.level == "ask" and all(part.shape for part in parts if part.level == "ask"),
-        person_only="invisible" in matched,
+        user_only="invisible" in matched,
         parts=parts, destination=location.hosts[0] if location.hosts else "",
     )  # fmt: skip
 

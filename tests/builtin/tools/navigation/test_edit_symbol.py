@@ -39,7 +39,7 @@ async def edited(context: Context, name: str, before: str, **arguments: Json) ->
     return file.read_text(encoding="utf-8")
 
 
-async def test_what_stands_in_a_long_string_stays_where_it_was_written(context: Context) -> None:
+async def test_lines_of_a_multi_line_string_are_not_indented(context: Context) -> None:
     text = 'def sql(self):\n    """Doc.\n\n    More.\n    """\n    return """\nSELECT\n    x\n"""\n'
     before = "class A:\n    def sql(self):\n        return 1\n"
     after = await edited(context, "a.py", before, symbol="A.sql", action="replace", text=text)
@@ -52,7 +52,7 @@ async def test_what_stands_in_a_long_string_stays_where_it_was_written(context: 
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "symbol", "said"),
+    ("name", "content", "symbol", "message"),
     [
         ("a.ts", "export const a = 1, b = 2;\n", "a", "a and b share one statement; use `edit`"),
         ("a.py", "a = b = 2\n", "a", "a and b share"),
@@ -62,10 +62,10 @@ async def test_what_stands_in_a_long_string_stays_where_it_was_written(context: 
     ],
 )
 @pytest.mark.parametrize("action", ["replace", "delete"])
-async def test_a_statement_of_several_names_is_refused(
-    context: Context, name: str, content: str, symbol: str, said: str, action: str
+async def test_statement_that_defines_several_names_is_refused(
+    context: Context, name: str, content: str, symbol: str, message: str, action: str
 ) -> None:
-    with pytest.raises(CockpitError, match=said):
+    with pytest.raises(CockpitError, match=message):
         await edited(context, name, content, symbol=f"{name}:{symbol}", action=action, text="x = 1")
     assert Path(context.workspace.root, name).read_text() == content
 
@@ -82,13 +82,13 @@ DECORATED = '# Why it is so.\n@cache\n@cap(\n    1\n)\ndef f():\n    """Doc."""\
         ("# New.\n@other\ndef f(): ...", "# New.\n@other\ndef f(): ...\n"),
     ],
 )
-async def test_what_stands_above_is_kept_where_the_text_brings_none(
+async def test_comments_and_decorators_stay_unless_the_text_has_its_own(
     context: Context, text: str, left: str
 ) -> None:
     assert await edited(context, "a.py", DECORATED, symbol="a.py:f", action="replace", text=text) == left
 
 
-async def test_attributes_and_doc_comments_of_other_languages_are_kept_too(context: Context) -> None:
+async def test_attributes_and_doc_comments_of_other_languages_stay(context: Context) -> None:
     before = "/// Doc.\n#[derive(Debug)]\n#[cfg(test)]\nstruct S { a: i32 }\n"
     text = "struct S { b: i32 }"
     after = await edited(context, "a.rs", before, symbol="a.rs:S", action="replace", text=text)
@@ -101,7 +101,7 @@ async def test_attributes_and_doc_comments_of_other_languages_are_kept_too(conte
     assert await edited(context, "a.ts", before, symbol="a.ts:A.m", action="delete") == "class A {\n}\n"
 
 
-async def test_the_comment_a_class_begins_with_belongs_to_its_first_method(context: Context) -> None:
+async def test_comment_at_the_start_of_a_class_belongs_to_its_first_method(context: Context) -> None:
     before = "class A:\n    # First.\n    def m(self): ...\n\n    def n(self): ...\n"
     after = await edited(context, "a.py", before, symbol="A.m", action="before", text="x = 1\n")
     assert after.startswith("class A:\n    x = 1\n\n    # First.\n    def m")
@@ -115,7 +115,7 @@ PROPERTY = (
 )
 
 
-async def test_a_name_that_is_defined_twice_is_refused_and_a_line_picks_one(context: Context) -> None:
+async def test_name_with_two_definitions_needs_a_line(context: Context) -> None:
     for symbol, lines in (("A.t", (3, 6)), ("f", (10, 12))):
         listed = ", ".join(f"a.py:{line}" for line in lines)
         with pytest.raises(CockpitError, match=f"defined 2 times: {listed}"):
@@ -124,7 +124,7 @@ async def test_a_name_that_is_defined_twice_is_refused_and_a_line_picks_one(cont
     assert after == PROPERTY.replace("\n    @t.setter\n    def t(self, v): ...\n", "")
 
 
-async def test_a_field_takes_its_semicolon_along(context: Context) -> None:
+async def test_field_is_deleted_with_its_semicolon(context: Context) -> None:
     before = "class A {\n  x = 1;\n  y = 2;\n}\n"
     assert await edited(context, "a.ts", before, symbol="A.x", action="delete") == before.replace(
         "  x = 1;\n", ""
@@ -135,12 +135,12 @@ async def test_a_field_takes_its_semicolon_along(context: Context) -> None:
     assert await edited(context, "a.cpp", before, symbol="a.cpp:K", action="delete") == "int z;\n"
 
 
-async def test_one_of_several_statements_on_a_line_takes_its_semicolon_along(context: Context) -> None:
+async def test_statement_on_a_shared_line_is_deleted_with_its_semicolon(context: Context) -> None:
     after = await edited(context, "a.py", "f = 1; g = 2\n", symbol="a.py:f", action="delete")
     assert after == "g = 2\n"
 
 
-async def test_a_file_of_tabs_gets_tabs_and_one_of_spaces_gets_spaces(context: Context) -> None:
+async def test_indentation_follows_the_tabs_or_spaces_of_the_file(context: Context) -> None:
     before = "class A:\n\tdef m(self):\n\t\treturn 1\n"
     text = "def m(self):\n    if self:\n        return 2"
     after = await edited(context, "a.py", before, symbol="A.m", action="replace", text=text)

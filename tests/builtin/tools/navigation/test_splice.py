@@ -19,23 +19,23 @@ def method() -> DefinitionSlice:
     return piece(CLASS, b"def total(self):\n        return 1")
 
 
-def test_a_replacement_takes_the_indentation_of_the_place() -> None:
+def test_replacement_gets_the_indentation_of_its_place() -> None:
     new = method().replace("def total(self):\n    if self:\n        return 3\n")
     assert new == CLASS.replace(b"return 1", b"if self:\n            return 3")
 
 
-def test_a_text_that_is_indented_already_stays_as_it_is() -> None:
+def test_indented_text_is_not_indented_again() -> None:
     assert method().replace("    def total(self):\n        return 3") == CLASS.replace(
         b"return 1", b"return 3"
     )
 
 
-def test_what_stands_further_left_in_a_long_string_stays_there() -> None:
+def test_less_indented_lines_of_a_string_stay_unchanged() -> None:
     new = method().replace('    def total(self):\n        return """\nleft\n"""')
     assert b'        return """\nleft\n"""\n\n    def add' in new
 
 
-def test_before_and_after_keep_the_neighbours_blank_lines() -> None:
+def test_before_and_after_use_the_neighbours_blank_lines() -> None:
     text = "def empty(self):\n    return not self"
     written = b"    def empty(self):\n        return not self\n"
     assert method().insert_before(text) == CLASS.replace(b"    def total", written + b"\n    def total")
@@ -43,11 +43,11 @@ def test_before_and_after_keep_the_neighbours_blank_lines() -> None:
     assert last.insert_after(text) == CLASS.replace(b"return 2\n", b"return 2\n\n" + written)
 
 
-def test_a_single_line_stands_beside_another_without_a_gap() -> None:
+def test_single_lines_are_inserted_without_a_gap() -> None:
     assert piece(CLASS, b"X = 1").insert_after("Y = 2").endswith(b"\n\nX = 1\nY = 2\n")
 
 
-def test_line_ends_of_windows_are_kept() -> None:
+def test_crlf_line_ends_are_preserved() -> None:
     content = CLASS.replace(b"\n", b"\r\n")
     cutting = piece(content, b"def total(self):\r\n        return 1")
     new = cutting.insert_after("def empty(self):\n    return 0")
@@ -72,9 +72,9 @@ def test_line_ends_of_windows_are_kept() -> None:
         (b"f(); g(); h()\n", b"g(); ", b"f(); h()\n"),
     ],
 )
-def test_a_deletion_leaves_a_whole_file(content: bytes, text: bytes, left: bytes) -> None:
+def test_deletion_leaves_a_valid_file(content: bytes, text: bytes, left: bytes) -> None:
     assert piece(content, text).delete(is_python=True) == left
 
 
-def test_its_lines_are_counted_from_one() -> None:
+def test_lines_of_a_definition_count_from_one() -> None:
     assert method().lines == (2, 3)

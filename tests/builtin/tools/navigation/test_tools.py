@@ -3,6 +3,7 @@
 import os
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -53,13 +54,13 @@ def project(root: Path) -> Path:
 @pytest.fixture
 async def context(project: Path) -> AsyncIterator[Context]:
     """With ty and ruff, and an index."""
-    async with opened(project, replace(PYTHON, servers=PYTHON.servers[:2])) as one:
-        await ready(one.navigator)
-        await one.navigator.symbols("Cart", source="tree-sitter")  # the index is whole
-        yield replace(context_on(project), workspace=one.root.workspace, navigator=one.navigator)
+    async with opened(project, replace(PYTHON, servers=PYTHON.servers[:2])) as code:
+        await ready(code.navigator)
+        await code.navigator.symbols("Cart", source="tree-sitter")  # the index is whole
+        yield replace(context_on(project), workspace=code.root.workspace, navigator=code.navigator)
 
 
-async def test_an_outline_has_lines_and_nests(context: Context) -> None:
+async def test_outline_is_nested_and_has_line_numbers(context: Context) -> None:
     done = await call(TOOLS["symbols"], context, path="shop.py")
     assert "\n  4-" in done.text and "\n    10-" in done.text and "def total(self)" in done.text
     found: Any = done.data
@@ -71,13 +72,13 @@ async def test_symbols_are_found_by_name_and_kind(context: Context) -> None:
     assert done.text.splitlines()[1:] == ["shop.py", "  4: class Cart:"]
 
 
-async def test_a_definition_comes_with_its_line_and_its_documentation(context: Context) -> None:
+async def test_definition_shows_its_line_and_documentation(context: Context) -> None:
     done = await call(TOOLS["definition"], context, symbol="app.py:7:16")
     assert done.text.splitlines()[:3] == ["1 definition (lsp)", "shop.py", "  10: def total(self) -> int:"]
     assert "The sum." in done.text
 
 
-async def test_references_are_grouped_by_file_and_say_who_found_them(context: Context) -> None:
+async def test_references_are_grouped_by_file_and_name_their_source(context: Context) -> None:
     done = await call(TOOLS["references"], context, symbol="Cart.total")
     assert "(lsp)" in done.text.splitlines()[0]
     assert "\napp.py\n  7: print(cart.total())" in done.text
@@ -95,7 +96,7 @@ async def test_problems_name_line_message_and_server(context: Context, project: 
     assert "app.py" in (await call(TOOLS["diagnostics"], context, path=".")).text
 
 
-async def test_without_a_path_the_files_that_changed_last_are_looked_at(
+async def test_diagnostics_without_a_path_cover_recently_changed_files(
     context: Context, project: Path
 ) -> None:
     (project / "app.py").write_text(APP + "    print(unknown)\n")
@@ -111,7 +112,7 @@ async def test_without_a_path_the_files_that_changed_last_are_looked_at(
     assert "no file checked: no language server covers these files" in done.text
 
 
-async def test_of_many_files_the_latest_are_looked_at_and_that_is_said(
+async def test_diagnostics_of_many_files_cover_the_latest_with_a_note(
     context: Context, project: Path
 ) -> None:
     for number in range(60):
@@ -123,7 +124,7 @@ async def test_of_many_files_the_latest_are_looked_at_and_that_is_said(
     assert "m59.py" in done.text and "m00.py" not in done.text
 
 
-async def test_a_rename_is_shown_and_then_written(context: Context, project: Path) -> None:
+async def test_rename_is_previewed_and_then_written(context: Context, project: Path) -> None:
     done = await call(TOOLS["rename"], context, symbol="Cart.total", to="sum_up", apply=False)
     assert "nothing is written" in done.text and "+    print(cart.sum_up())" in done.text
     assert (project / "app.py").read_text() == APP
@@ -134,7 +135,7 @@ async def test_a_rename_is_shown_and_then_written(context: Context, project: Pat
     assert "def sum_up(self)" in (project / "shop.py").read_text()
 
 
-async def test_a_file_that_changes_after_the_preview_refuses_the_whole_rename(
+async def test_file_changed_after_the_preview_refuses_the_whole_rename(
     context: Context, project: Path
 ) -> None:
     tool: Tool = TOOLS["rename"]
@@ -149,7 +150,7 @@ async def test_a_file_that_changes_after_the_preview_refuses_the_whole_rename(
     assert (project / "app.py").read_text() == APP + "# mine\n"
 
 
-async def test_a_used_definition_is_not_deleted_without_force(context: Context, project: Path) -> None:
+async def test_used_definition_is_not_deleted_without_force(context: Context, project: Path) -> None:
     with pytest.raises(CockpitError, match=r"used in 1 place(.|\n)*7: print\(cart\.total\(\)\)"):
         await call(TOOLS["edit_symbol"], context, symbol="Cart.total", action="delete")
     assert (project / "shop.py").read_text() == SHOP
@@ -159,7 +160,7 @@ async def test_a_used_definition_is_not_deleted_without_force(context: Context, 
     assert (project / "shop.py").read_text().endswith("self.rows.append(price)\n")
 
 
-async def test_a_definition_is_replaced_and_added_to_by_its_name(context: Context, project: Path) -> None:
+async def test_definition_is_replaced_and_extended_by_name(context: Context, project: Path) -> None:
     text = "def total(self) -> int:\n    return 2 * sum(self.rows)"
     await previewed_call(TOOLS["edit_symbol"], context, symbol="Cart.total", action="replace", text=text)
     more = "def empty(self) -> bool:\n    return not self.rows"
@@ -171,7 +172,7 @@ async def test_a_definition_is_replaced_and_added_to_by_its_name(context: Contex
     )
 
 
-async def test_an_edit_names_the_problems_it_brings_once(context: Context, project: Path) -> None:
+async def test_edit_reports_its_new_problems_once(context: Context, project: Path) -> None:
     preview, done = await previewed_call(
         TOOLS["edit"], context, path="app.py", old="cart.add(3)", new="cart.ad(3)"
     )
@@ -180,17 +181,17 @@ async def test_an_edit_names_the_problems_it_brings_once(context: Context, proje
     assert await diagnostics_note.collect_problems(context) == ""
 
 
-async def test_problems_that_came_otherwise_are_told_with_the_next_step(
+async def test_problems_from_other_changes_are_reported_with_the_next_step(
     context: Context, project: Path
 ) -> None:
     (project / "app.py").write_text(APP + "    print(unknown)\n")
     context.navigator.changed("app.py", APP.encode())
-    told = await diagnostics_note.collect_problems(context)
-    assert told.startswith("New problems after your edits:\napp.py\n  8:11 error: ")
+    note = await diagnostics_note.collect_problems(context)
+    assert note.startswith("New problems after your edits:\napp.py\n  8:11 error: ")
     assert await diagnostics_note.collect_problems(context) == ""
 
 
-async def test_actions_are_listed_shown_and_done(context: Context, project: Path) -> None:
+async def test_actions_are_listed_previewed_and_applied(context: Context, project: Path) -> None:
     (project / "app.py").write_text("import os\n" + APP)
     context.navigator.changed("app.py", APP.encode())
     listed = await call(TOOLS["code_actions"], context, path="app.py", first=1)
@@ -202,7 +203,7 @@ async def test_actions_are_listed_shown_and_done(context: Context, project: Path
     assert (project / "app.py").read_text() == APP
 
 
-async def test_a_file_is_formatted_once(context: Context, project: Path) -> None:
+async def test_formatted_file_is_not_formatted_again(context: Context, project: Path) -> None:
     (project / "app.py").write_text(APP.replace("cart.add(3)", "cart.add( 3 )"))
     context.navigator.changed("app.py", APP.encode())
     await previewed_call(TOOLS["format"], context, path="app.py")
@@ -211,7 +212,7 @@ async def test_a_file_is_formatted_once(context: Context, project: Path) -> None
     assert done.text == "app.py is already formatted"
 
 
-async def test_a_file_that_cannot_be_parsed_is_not_called_formatted(context: Context, project: Path) -> None:
+async def test_file_with_a_syntax_error_is_not_called_formatted(context: Context, project: Path) -> None:
     (project / "bad.py").write_text("x = 1\ndef f(:\n    pass\n")
     done = await call(TOOLS["format"], context, path="bad.py")
     assert "bad.py was not formatted: syntax error at line 2" in done.text and done.is_error
@@ -219,44 +220,51 @@ async def test_a_file_that_cannot_be_parsed_is_not_called_formatted(context: Con
         await call(TOOLS["format"], context, path="nope.py")
 
 
-async def test_actions_of_lines_that_are_none_are_refused(context: Context) -> None:
-    for first, last, said in ((0, 0, "count from 1"), (3, 2, "not before"), (90, 0, "has no line 90")):
-        with pytest.raises(CockpitError, match=said):
+async def test_actions_for_invalid_lines_are_refused(context: Context) -> None:
+    for first, last, message in ((0, 0, "count from 1"), (3, 2, "not before"), (90, 0, "has no line 90")):
+        with pytest.raises(CockpitError, match=message):
             await call(TOOLS["code_actions"], context, path="app.py", first=first, last=last)
     with pytest.raises(CockpitError, match=r"nope\.py does not exist"):
         await call(TOOLS["code_actions"], context, path="nope.py", first=1)
 
 
-async def test_a_stale_action_says_what_to_do(context: Context) -> None:
+async def test_stale_action_says_what_to_do(context: Context) -> None:
     with pytest.raises(CockpitError, match=r"list the actions again$"):
         await call(TOOLS["code_actions"], context, path="app.py", first=1, action="ruff-99")
 
 
-async def test_an_ambiguous_name_lists_its_candidates(context: Context, project: Path) -> None:
+async def test_ambiguous_name_lists_the_candidates(context: Context, project: Path) -> None:
     (project / "other.py").write_text("class Basket:\n    def total(self): ...\n")
     context.navigator.changed("other.py")
     with pytest.raises(CockpitError, match=r"defined 2 times: .*shop\.py:10.*; name one of them"):
         await call(TOOLS["references"], context, symbol="total")
 
 
-async def test_without_a_server_a_rename_says_what_to_do(project: Path) -> None:
-    async with opened(project, NO_SERVER) as one:
-        context = replace(context_on(project), workspace=one.root.workspace, navigator=one.navigator)
+async def test_rename_without_a_server_says_what_to_do(project: Path) -> None:
+    async with opened(project, NO_SERVER) as code:
+        context = replace(context_on(project), workspace=code.root.workspace, navigator=code.navigator)
         with pytest.raises(CockpitError, match="cockpit doctor"):
             await call(TOOLS["rename"], context, symbol="Cart.total", to="sum_up")
 
 
-async def test_a_cold_server_lets_an_edit_through_unchecked(project: Path) -> None:
-    async with opened(project, TY) as one:
-        context = replace(context_on(project), workspace=one.root.workspace, navigator=one.navigator)
+async def test_edit_is_not_blocked_by_a_starting_server(project: Path) -> None:
+    async with opened(project, TY) as code:
+        context = replace(context_on(project), workspace=code.root.workspace, navigator=code.navigator)
         preview, done = await previewed_call(
             TOOLS["edit"], context, path="app.py", old="cart.add(3)", new="cart.ad(3)"
         )
         assert preview.checked is None and "new problems" not in done.text
 
 
+@cache
+def toolbox() -> AgentToolbox:
+    from cockpit.cli.command import load_catalog
+
+    return AgentToolbox(load_catalog("."))
+
+
 @pytest.mark.parametrize(
-    ("name", "given", "meant"),
+    ("name", "arguments", "expected"),
     [
         (
             "lsp_definition",
@@ -286,10 +294,8 @@ async def test_a_cold_server_lets_an_edit_through_unchecked(project: Path) -> No
         ),
     ],
 )
-def test_lilbots_names_are_understood(
-    name: str, given: dict[str, Any], meant: tuple[str, dict[str, Any]]
+def test_other_agents_lsp_names_are_understood(
+    name: str, arguments: dict[str, Any], expected: tuple[str, dict[str, Any]]
 ) -> None:
-    from cockpit.cli.command import load_catalog
-
-    found = AgentToolbox(load_catalog(".")).find(name, given)
-    assert found is not None and (found[0].name, dict(found[1])) == meant
+    found = toolbox().find(name, arguments)
+    assert found is not None and (found[0].name, dict(found[1])) == expected

@@ -19,7 +19,7 @@ PACKAGE = json.dumps({"devDependencies": {"vitest": "2"}})
 
 
 @pytest.mark.parametrize(
-    ("given", "runner"),
+    ("runner_project", "runner"),
     [
         (project(pyproject__toml="[tool.pytest.ini_options]"), "pytest"),
         (project(setup__cfg="[tool:pytest]"), "pytest"),
@@ -36,16 +36,16 @@ PACKAGE = json.dumps({"devDependencies": {"vitest": "2"}})
         (project(), None),
     ],
 )
-def test_the_manifests_name_the_runner(given: RunnerProject, runner: Runner | None) -> None:
-    assert execution.detect_runner(given) == runner
+def test_runner_is_detected_from_the_manifests(runner_project: RunnerProject, runner: Runner | None) -> None:
+    assert execution.detect_runner(runner_project) == runner
 
 
-def tail(runner: Runner, target: str, given: RunnerProject | None = None) -> tuple[str, ...]:
-    argv = execution.build_command(runner, given or project(), target, "/root", "/report").argv
+def tail(runner: Runner, target: str, runner_project: RunnerProject | None = None) -> tuple[str, ...]:
+    argv = execution.build_command(runner, runner_project or project(), target, "/root", "/report").argv
     return argv[1:]
 
 
-def test_a_path_is_a_path_and_a_name_is_a_name() -> None:
+def test_command_lines_for_paths_and_for_test_names() -> None:
     assert tail("pytest", "tests/test_a.py::test_x")[-1] == "tests/test_a.py::test_x"
     assert tail("pytest", "rounds")[-2:] == ("-k", "rounds")
     assert tail("unittest", "tests/test_a.py")[-1] == "tests.test_a"
@@ -57,17 +57,18 @@ def test_a_path_is_a_path_and_a_name_is_a_name() -> None:
     assert tail("cargo", "tests/api.rs")[-2:] == ("--test", "api")
 
 
-def test_the_target_is_relative_to_the_folder_of_the_project() -> None:
-    given = project(folder="web", package__json=PACKAGE)
-    command = execution.build_command("vitest", given, "web/t/a.test.ts", "/root", "/report")
+def test_target_is_relative_to_the_folder_of_the_project() -> None:
+    runner_project = project(folder="web", package__json=PACKAGE)
+    command = execution.build_command("vitest", runner_project, "web/t/a.test.ts", "/root", "/report")
     assert command.folder == "web"
     assert command.argv[-1] == "t/a.test.ts"
     assert (
-        execution.build_command("vitest", given, "web", "/root", "/report").argv[-1] == "--outputFile=/report"
+        execution.build_command("vitest", runner_project, "web", "/root", "/report").argv[-1]
+        == "--outputFile=/report"
     )
 
 
-def test_the_project_s_own_interpreter_is_taken() -> None:
+def test_interpreter_of_the_virtual_environment_is_used() -> None:
     names = frozenset({".venv"})
     assert execution.find_interpreter(names, "/root", is_windows=False) == "/root/.venv/bin/python"
     assert execution.find_interpreter(names, "C:/root", is_windows=True) == "C:/root/.venv/Scripts/python.exe"

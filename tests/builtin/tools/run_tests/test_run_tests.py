@@ -20,10 +20,12 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (root / "tests/test_a.py").write_text(SAMPLE)
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
     monkeypatch.setenv("COCKPIT_HOME", str(tmp_path / "home"))
+    # The project's pytest needs none of the plugins of this environment, which take seconds to load.
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     return root
 
 
-async def test_a_failing_test_is_named_with_place_and_message(project: Path) -> None:
+async def test_failing_test_is_reported_with_place_and_message(project: Path) -> None:
     context = context_on(project)
     done = await call(TOOL, context)
     assert done.text.splitlines()[0].startswith("pytest: 1 failed, 1 passed in ")
@@ -41,12 +43,12 @@ async def test_no_report_is_left_behind(project: Path, tmp_path: Path) -> None:
     assert not list(project.rglob("*.report"))
 
 
-async def test_one_test_by_its_name(project: Path) -> None:
+async def test_one_test_runs_by_name(project: Path) -> None:
     done = await call(TOOL, context_on(project), target="test_good")
     assert done.text.startswith("pytest: 1 passed in ")
 
 
-async def test_a_unittest_project_is_run_with_unittest(project: Path) -> None:
+async def test_unittest_project_runs_with_unittest(project: Path) -> None:
     lines = [
         "import unittest",
         "",
@@ -61,7 +63,7 @@ async def test_a_unittest_project_is_run_with_unittest(project: Path) -> None:
     assert "tests/test_a.py:5" in done.text
 
 
-async def test_the_preview_shows_the_command_line_that_is_run(project: Path) -> None:
+async def test_preview_shows_the_command_line(project: Path) -> None:
     assert TOOL.preview is not None
     preview = await TOOL.preview({"target": "tests"}, context_on(project))
     assert preview.argv[0][1:3] == ("-m", "pytest")
@@ -69,36 +71,36 @@ async def test_the_preview_shows_the_command_line_that_is_run(project: Path) -> 
     assert preview.lift == "run_tests pytest *"
 
 
-async def test_a_run_over_its_time_is_stopped_and_said(project: Path) -> None:
+async def test_run_over_its_time_limit_is_stopped_and_reported(project: Path) -> None:
     (project / "tests/test_a.py").write_text("import threading\ndef test_x(): threading.Event().wait(60)\n")
     done = await call(TOOL, context_on(project), seconds=3)
     assert done.is_error
     assert "give more `seconds`" in done.text
 
 
-async def test_nothing_to_collect_is_no_success(project: Path) -> None:
+async def test_run_without_tests_is_not_a_success(project: Path) -> None:
     (project / "tests/test_a.py").write_text("x = 1\n")
     done = await call(TOOL, context_on(project))
     assert "no tests ran" in done.text
     assert "exit code 5" in done.text
 
 
-async def test_a_project_without_a_known_runner_is_said(tmp_path: Path) -> None:
+async def test_project_without_a_known_runner_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ToolFailed, match="set `runner`"):
         await call(TOOL, context_on(tmp_path))
 
 
-async def test_a_target_like_an_option_is_refused(project: Path) -> None:
+async def test_target_like_an_option_is_refused(project: Path) -> None:
     with pytest.raises(ToolFailed, match="starts with a dash"):
         await call(TOOL, context_on(project), target="--pdb")
 
 
-async def test_a_runner_that_is_not_installed_is_named(project: Path) -> None:
+async def test_missing_runner_is_named(project: Path) -> None:
     with pytest.raises(ToolFailed, match="cargo"):
         await call(TOOL, context_on(project), runner="cargo")
 
 
-async def test_of_several_projects_one_must_be_named(tmp_path: Path) -> None:
+async def test_several_projects_need_a_target(tmp_path: Path) -> None:
     for name in ("api", "web"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "pyproject.toml").write_text("")

@@ -59,7 +59,7 @@ async def run_skill_command(invoked: Invoked, context: Context) -> CommandAnswer
     if not name:
         return Show((_skill_table(context.session.skills()),))
     skill = find_skill(name, context.session.skills())
-    if not skill.for_person:
+    if not skill.for_user:
         hint = "the model uses it when it fits" if skill.for_model else "it is switched off"
         raise CockpitError(
             f"the skill {skill.name} cannot be used as a command: {hint}",
@@ -139,7 +139,7 @@ def narrow_role(skill: Skill, context: Context) -> Role:
 
 
 def _unavailable_reason(skill: Skill) -> str:
-    if not skill.for_person:
+    if not skill.for_user:
         return f"the skill {skill.name} is switched off; `cockpit skills enable {skill.name}` switches it on"
     return f"only the user can use the skill {skill.name}; ask them to type /{skill.name}"
 
@@ -167,7 +167,7 @@ def _skill_table(skills: tuple[Skill, ...]) -> Table | Text:
             shorten(describe_skill(skill), TABLE_DESCRIPTION_WIDTH),
         )
         for skill in skills
-        if skill.for_person
+        if skill.for_user
     )
     if not rows:
         return Text(f"There are no skills here. cockpit reads them from {SKILL_FOLDERS}.")

@@ -1,12 +1,13 @@
 """Subagents: the tools `delegate` and `agents`, `/agent`, `/agents` and `@role` (docs/use/subagents.md).
 
-Start with `agent_tools.py`. The roles are listed for the model in a reminder, beside its tools and never in
-them, so that neither the tools nor the beginning of a request change when an agent comes or goes.
+Start with `agent_tools.py`. A reminder lists the roles for the model. They are not part of the tools, so that
+neither the tools nor the beginning of a request change when an agent comes or goes.
 """
 
-from cockpit.builtin.tools.delegate.agent_tools import agents_tool, delegate_tool
-from cockpit.builtin.tools.delegate.summaries import (
+from cockpit.builtin.tools.delegate.agent_tools import (
     ACTIVE_PHASES,
+    agents_tool,
+    delegate_tool,
     find_agent,
     format_status,
     format_transcript,
@@ -46,9 +47,8 @@ def register_tools(register: Register, scope: Scope) -> None:
 
 @hookimpl
 def register_commands(register: Register, scope: Scope) -> None:
-    register(
-        Command("agent", "Give a task to a subagent; -b: in the background", _run_agent, "[-b] ROLE TASK")
-    )
+    about = "Give a task to a subagent; -b: in the background"
+    register(Command("agent", about, _run_agent, "[-b] ROLE TASK"))
     about = "The subagents of this session, their activity and reports; message or stop one"
     hint = "[list|show ID|transcript ID|send ID TEXT|stop ID|stop all]"
     register(Command("agents", about, _run_agents, hint))
@@ -66,9 +66,8 @@ def register_context(register: Register, scope: Scope) -> None:
 
 async def _collect_roles(context: Context) -> str:
     """List the roles the agent may delegate to and its running subagents; empty if it cannot delegate."""
-    if not any(tool.name == "delegate" for tool in context.session.toolbox.tools()):
-        return ""
-    roles = context.agents.roles()
+    may_delegate = any(tool.name == "delegate" for tool in context.session.toolbox.tools())
+    roles = context.agents.roles() if may_delegate else ()
     if not roles:
         return ""
     lines = [
@@ -97,7 +96,7 @@ async def _complete_role(word: str, context: Context) -> tuple[Completion, ...]:
 
 
 async def _expand_role(word: str, context: Context) -> Block | None:
-    """A role adds nothing to the prompt: the core gives the rest of the prompt to it as a task."""
+    """Add nothing: the core gives the rest of the prompt to the role as a task."""
     return None
 
 
@@ -132,9 +131,9 @@ async def _run_agents(invoked: Invoked, context: Context) -> CommandAnswer:
         empty = Text("No subagent was opened in this session. /agent opens one.")
         return Show((_agent_table(agents) if agents else empty,))
     if verb == "stop" and id in ("all", "*"):
-        active = [agent for agent in agents if agent.phase in ACTIVE_PHASES]
-        for agent in active:
-            await context.agents.find(agent.id).cancel()
+        active = [agent.id for agent in agents if agent.phase in ACTIVE_PHASES]
+        for agent_id in active:
+            await context.agents.find(agent_id).cancel()
         return Show((Text(f"{len(active)} stopped"),))
     if not id:
         raise CockpitError(f"/agents {verb} needs the ID of a subagent", "/agents lists them")
@@ -154,10 +153,8 @@ async def _run_agents(invoked: Invoked, context: Context) -> CommandAnswer:
             return Show((status, Code("\n".join(format_transcript(events)))))
         case _:
             agent = find_agent(context, handle.id)
-            if agent.phase in ACTIVE_PHASES:
-                report = agent.doing or "it has no report yet"
-            else:
-                report = (await handle.wait()).text
+            is_active = agent.phase in ACTIVE_PHASES
+            report = (agent.doing or "it has no report yet") if is_active else (await handle.wait()).text
             return Show((Markdown(f"**{format_status(agent)}**\n\n{agent.task}"), Markdown(report)))
 
 

@@ -5,78 +5,116 @@ and cancels them.
 """
 
 import asyncio
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from cockpit.builtin.tools.delegate.summaries import (
-    ACTIVE_PHASES,
-    find_agent,
-    format_row,
-    format_status,
-    format_transcript,
-    shorten_task,
-)
-from cockpit.plugin.agents import AgentHandle
+from cockpit.plugin.agents import AgentHandle, AgentRow
 from cockpit.plugin.arguments import schema, typed
 from cockpit.plugin.context import Context
 from cockpit.plugin.tools import Alias, Arguments, Cap, Done, Tool, ToolFailed
-from cockpit.protocol.content import Markdown
-from cockpit.protocol.messages import Json
+from cockpit.protocol.content import Markdown, plain_text
+from cockpit.protocol.events import (
+    Event,
+    MessageFinished,
+    ToolCallFinished,
+    ToolCallStarted,
+    TurnFinished,
+    TurnStarted,
+    Warned,
+)
+from cockpit.protocol.messages import AssistantMessage, Json, UserMessage
+from cockpit.protocol.safe_text import single_line
 
 TIMEOUT_SECONDS = 86_400.0
 MAX_WAIT = 3_600.0
 DEFAULT_WAIT = 30.0
+MAX_RESULT = 400
+MAX_TASK = 90
+ACTIVE_PHASES = ("queued", "running")
+
+AgentAction = Literal["list", "wait", "send", "cancel", "transcript", "result"]
 
 # Other agents' names for these tools and their arguments.
-DELEGATE_ALIASES = (
-    "delegate",
-    "Task",
-    "task",
-    "Agent",
-    "agent",
-    "spawn_agent",
-    "agent_open",
-    "agent_spawn",
-    "tool_agent",
-    "delegate_to_agent",
-    "launch_agent",
-    "subagent",
-    "new_task",
+DELEGATE_NAMES = (
+    "delegate Task task Agent agent spawn_agent agent_open agent_spawn tool_agent delegate_to_agent "
+    "launch_agent subagent new_task"
 )
-ROLE_KEYS = ("role", "subagent_type", "agent_type", "agent_name", "agent", "subagent", "profile", "type")
-TASK_KEYS = (
-    "task",
-    "prompt",
-    "message",
-    "objective",
-    "instruction",
-    "instructions",
-    "query",
-    "input",
-    "description",
-)
-DROPPED_KEYS = (
-    "model",
-    "max_steps",
-    "timeout_ms",
-    "items",
-    "fork_context",
-    "session_id",
-    "resume",
-    "command",
-)
+AGENTS_NAMES: dict[AgentAction, str] = {
+    "cancel": "agent_close close_agent TaskStop",
+    "list": "agent_list list_agents",
+    "result": "agent_status TaskOutput",
+    "send": "send_input SendMessage",
+    "transcript": "agent_transcript",
+    "wait": "wait_agent wait",
+}
+ROLE_KEYS = "role subagent_type agent_type agent_name agent subagent profile type"
+TASK_KEYS = "task prompt message objective instruction instructions query input description"
+DROPPED_KEYS = "model max_steps timeout_ms items fork_context session_id resume command"
 ID_KEYS = ("id", "agent_id", "session_id", "task_id", "name", "agent", "target")
 MESSAGE_KEYS = ("text", "message", "prompt", "input")
 
-AgentAction = Literal["list", "wait", "send", "cancel", "transcript", "result"]
+
+def find_agent(context: Context, id: str) -> AgentRow:
+    """Return the current state of a subagent of this session."""
+    return next(agent for agent in context.agents.all() if agent.id == id)
+
+
+def format_status(agent: AgentRow) -> str:
+    """Format a subagent's role, phase and cost in one line."""
+    parts = [agent.id, agent.role, agent.phase, f"{agent.steps} steps"]
+    if agent.tokens:
+        parts.append(f"{agent.tokens:,} tokens")
+    if agent.seconds:
+        parts.append(f"{agent.seconds:.0f} s")
+    if agent.branch:
+        parts.append(f"branch {agent.branch}")
+    if agent.recovered:
+        parts.append("resumed after a restart")
+    return f"[{' · '.join(parts)}]"
+
+
+def format_row(agent: AgentRow) -> str:
+    """Format a subagent's status, task and current activity in one line."""
+    activity = f" - {agent.doing}" if agent.doing else ""
+    return f"{format_status(agent)} {shorten_task(agent.task)}{activity}"
+
+
+def shorten_task(task: str) -> str:
+    return single_line(task, MAX_TASK)
+
+
+def format_transcript(events: Iterable[Event]) -> Iterator[str]:
+    """Format a transcript as lines for a model or a user."""
+    for event in events:
+        match event:
+            case TurnStarted(content=content):
+                yield f"task: {plain_text(content)}"
+            case MessageFinished(message=UserMessage(content=content)):
+                yield f"message: {plain_text(content)}"
+            case MessageFinished(message=AssistantMessage(text=text)) if text.strip():
+                yield f"says: {text}"
+            case ToolCallStarted(title=title):
+                yield f"call: {title}"
+            case ToolCallFinished(result=result):
+                text = result.text
+                if len(text) > MAX_RESULT:
+                    text = f"{text[:MAX_RESULT]} [...]"
+                yield f"  {result.outcome}: {text}"
+            case Warned(text=text):
+                yield f"warning: {text}"
+            case TurnFinished(stop_reason=reason, message=message):
+                yield f"end: {reason}{f', {message}' if message else ''}"
+            case _:
+                pass
 
 
 @dataclass(frozen=True, slots=True)
 class Delegate:
-    task: Annotated[str, "all it must know: it sees nothing of this conversation"]
+    task: Annotated[str, "all it must know: it does not see this conversation"]
     role: str = "general"
-    background: Annotated[bool, "go on meanwhile; you are told when it ends"] = False
-    isolation: Annotated[Literal["none", "worktree"], "worktree: on a branch of its own"] = "none"
+    background: Annotated[bool, "continue meanwhile; you are notified when it ends"] = False
+    isolation: Annotated[Literal["none", "worktree"], "worktree: on a separate branch"] = "none"
     name: str = ""
 
 
@@ -95,7 +133,7 @@ async def delegate(arguments: Delegate, context: Context) -> Done:
     note = f"{handle.id} has this task already; it was not opened twice.\n" if handle.id in known else ""
     if agent.phase in ACTIVE_PHASES:
         text = (
-            f"{note}{handle.id} ({agent.role}) is {agent.phase} in the background. You are told when it "
+            f"{note}{handle.id} ({agent.role}) is {agent.phase} in the background. You are notified when it "
             f"ends; agents(action='wait', id='{handle.id}') waits for it."
         )
         return Done(text, data=data)
@@ -115,24 +153,22 @@ def delegate_tool() -> Tool:
         parameters=schema(Delegate),
         capabilities=frozenset({"none"}),
         run=typed(Delegate, delegate),
-        title=_delegate_title,
+        title=lambda arguments: (
+            f"{arguments.get('role') or 'general'}: {shorten_task(str(arguments.get('task', '')))}"
+        ),
         is_concurrent=lambda arguments: True,
         seconds=TIMEOUT_SECONDS,
-        aliases=tuple(Alias(name, reshape=normalize_delegate) for name in DELEGATE_ALIASES),
+        aliases=tuple(Alias(name, reshape=normalize_delegate) for name in DELEGATE_NAMES.split()),
         keywords=("subagent", "parallel", "role"),
     )
-
-
-def _delegate_title(arguments: Arguments) -> str:
-    return f"{arguments.get('role') or 'general'}: {shorten_task(str(arguments.get('task', '')))}"
 
 
 def normalize_delegate(arguments: Arguments) -> Arguments:
     """Translate another agent's call, which may name the role and the task differently."""
     normalized = dict(arguments)
-    role = next((normalized[key] for key in ROLE_KEYS if normalized.get(key)), None)
-    task = next((normalized[key] for key in TASK_KEYS if normalized.get(key)), None)
-    for key in (*ROLE_KEYS, *TASK_KEYS, *DROPPED_KEYS):
+    role = next((normalized[key] for key in ROLE_KEYS.split() if normalized.get(key)), None)
+    task = next((normalized[key] for key in TASK_KEYS.split() if normalized.get(key)), None)
+    for key in f"{ROLE_KEYS} {TASK_KEYS} {DROPPED_KEYS}".split():
         normalized.pop(key, None)
     if task is not None:
         normalized["task"] = task
@@ -158,7 +194,11 @@ async def manage_agents(arguments: ManageAgents, context: Context) -> Done:
         rows = map(format_row, context.agents.all())
         return Done("\n".join(rows) or "no subagent was opened in this session")
     if arguments.action == "wait" and not arguments.id:
-        return await _wait_for_any(arguments.seconds, context)
+        agents = [agent for agent in context.agents.all() if agent.id != context.session.agent]
+        active = [context.agents.find(agent.id) for agent in agents if agent.phase in ACTIVE_PHASES]
+        if not active:
+            return Done("\n".join(["no subagent is running", *map(format_row, context.agents.all())]))
+        return await _wait(tuple(active), arguments.seconds, context)
     if not arguments.id:
         raise ToolFailed(f"`id` is missing: {arguments.action} needs a subagent; action='list' lists them")
     handle = context.agents.find(arguments.id)
@@ -185,14 +225,6 @@ async def manage_agents(arguments: ManageAgents, context: Context) -> Done:
             if agent.phase in ACTIVE_PHASES:
                 return Done(f"{format_status(agent)}\nIt has no report yet; action='wait' waits for it.")
             return Done(f"{format_status(agent)}\n{(await handle.wait()).text}")
-
-
-async def _wait_for_any(seconds: float, context: Context) -> Done:
-    agents = context.agents.all()
-    active = [agent for agent in agents if agent.phase in ACTIVE_PHASES and agent.id != context.session.agent]
-    if not active:
-        return Done("\n".join(["no subagent is running", *map(format_row, agents)]))
-    return await _wait(tuple(context.agents.find(agent.id) for agent in active), seconds, context)
 
 
 async def _wait(handles: tuple[AgentHandle, ...], seconds: float, context: Context) -> Done:
@@ -222,32 +254,21 @@ def agents_tool() -> Tool:
         parameters=schema(ManageAgents),
         capabilities=frozenset({"none"}),
         run=typed(ManageAgents, manage_agents),
-        title=_agents_title,
+        title=lambda arguments: f"agents {arguments.get('action', 'list')} {arguments.get('id', '')}".strip(),
         is_concurrent=lambda arguments: arguments.get("action", "list") in ("list", "transcript", "result"),
         polling=True,
         cap=Cap(shape="head and tail"),
         seconds=MAX_WAIT + 60,
         aliases=(
             Alias("agent_eval", reshape=_normalize_eval),
-            _alias("agent_close", "cancel"),
-            _alias("close_agent", "cancel"),
-            _alias("agent_status", "result"),
-            _alias("agent_transcript", "transcript"),
-            _alias("agent_list", "list"),
-            _alias("list_agents", "list"),
-            _alias("send_input", "send"),
-            _alias("SendMessage", "send"),
-            _alias("wait_agent", "wait"),
-            _alias("wait", "wait"),
-            _alias("TaskOutput", "result"),
-            _alias("TaskStop", "cancel"),
+            *(
+                Alias(name, fixed=(("action", action),), reshape=normalize_agents)
+                for action, names in AGENTS_NAMES.items()
+                for name in names.split()
+            ),
         ),
         keywords=("subagent", "background", "report"),
     )
-
-
-def _agents_title(arguments: Arguments) -> str:
-    return f"agents {arguments.get('action', 'list')} {arguments.get('id', '')}".strip()
 
 
 def normalize_agents(arguments: Arguments) -> Arguments:
@@ -271,7 +292,3 @@ def _normalize_eval(arguments: Arguments) -> Arguments:
     normalized = dict(normalize_agents(arguments))
     normalized["action"] = "send" if normalized.get("text") else "wait"
     return normalized
-
-
-def _alias(name: str, action: AgentAction) -> Alias:
-    return Alias(name, fixed=(("action", action),), reshape=normalize_agents)

@@ -55,10 +55,8 @@ async def _list_actions(parsed: CodeActionsArguments, context: Context) -> Done:
     actions = await context.navigator.actions(parsed.path, parsed.first, last)
     if not actions:
         return Done(f"nothing is offered for lines {parsed.first} to {last} of {parsed.path}")
-    lines = [
-        f"{action.id}: {action.title} ({action.kind or 'action'}, {action.server})" for action in actions
-    ]
-    rows: list[Json] = [{"id": action.id, "title": action.title, "kind": action.kind} for action in actions]
+    lines = [f"{row.id}: {row.title} ({row.kind or 'action'}, {row.server})" for row in actions]
+    rows: list[Json] = [{"id": row.id, "title": row.title, "kind": row.kind} for row in actions]
     return Done("\n".join(lines), data={"actions": rows})
 
 

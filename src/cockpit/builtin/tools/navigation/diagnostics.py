@@ -9,7 +9,6 @@ from cockpit.plugin.arguments import parse, schema, typed
 from cockpit.plugin.context import Context
 from cockpit.plugin.tools import Alias, Arguments, Done, Preview, Tool, ToolFailed
 from cockpit.plugin.values import Panel, Register, Scope
-from cockpit.protocol.code import ProblemRows
 
 PATIENCE_SECONDS = 5.0
 
@@ -20,7 +19,12 @@ class DiagnosticsArguments:
 
 
 async def list_diagnostics(arguments: DiagnosticsArguments, context: Context) -> Done:
-    answer = await _fetch_problems(arguments.path.strip().rstrip("/"), context)
+    path = arguments.path.strip().rstrip("/")
+    try:
+        entry = await context.workspace.files.stat(path or ".")
+    except OSError as error:
+        raise ToolFailed(f"{path} does not exist; use `glob` or `list` to see what does") from error
+    answer = await context.navigator.problems((entry.path or ".",), PATIENCE_SECONDS)
     servers = ", ".join(dict.fromkeys(row.server for row in answer.rows))
     count = len(answer.rows)
     head = f"{count} problem{'' if count == 1 else 's'}{f' ({servers})' if servers else ''}"
@@ -28,14 +32,6 @@ async def list_diagnostics(arguments: DiagnosticsArguments, context: Context) ->
         head += f"; {'' if answer.complete else 'maybe not all: '}{answer.note}"
     text = f"{head}\n{symbol_rows.format_problems(answer.rows)}" if answer.rows else head
     return Done(text, data=symbol_rows.problems_as_json(answer))
-
-
-async def _fetch_problems(path: str, context: Context) -> ProblemRows:
-    try:
-        entry = await context.workspace.files.stat(path or ".")
-    except OSError as error:
-        raise ToolFailed(f"{path} does not exist; use `glob` or `list` to see what does") from error
-    return await context.navigator.problems((entry.path or ".",), PATIENCE_SECONDS)
 
 
 async def preview(arguments: Arguments, context: Context) -> Preview:

@@ -42,8 +42,9 @@ async def preview(arguments: Arguments, context: Context) -> Preview:
     _refuse_ambiguous(parsed.symbol, at, rows)
     start, end = await context.navigator.extent(at)
     piece = splice.cut_definition(content, start, end, at.path)
-    if parsed.action in ("replace", "delete"):
-        _refuse_shared(at, rows, piece)
+    names = splice.names_in_statement(piece, at, rows) if parsed.action in ("replace", "delete") else ()
+    if len(names) > 1:
+        raise ToolFailed(f"{', '.join(names[:-1])} and {names[-1]} share one statement; use `edit`")
     match parsed.action:
         case "replace":
             new = piece.replace(parsed.text)
@@ -55,20 +56,14 @@ async def preview(arguments: Arguments, context: Context) -> Preview:
             if not parsed.force:
                 await _refuse_used(parsed.symbol, at, piece, context)
             new = piece.delete(at.path.endswith((".py", ".pyi")))
-    title = f"{parsed.action} {parsed.symbol}"
     edit = WriteFile(real, new, before=digest(content))
-    return await file_changes.preview_edits(context, title, (edit,))
+    return await file_changes.preview_edits(context, f"{parsed.action} {parsed.symbol}", (edit,))
 
 
 def _refuse_ambiguous(symbol: str, at: Position, rows: tuple[SymbolRow, ...]) -> None:
-    """Raises `ToolFailed` if the name is defined more than once in its container.
-
-    Examples: a property and its setter, overloads, the branches of an `if`.
-    """
-    if not isinstance(parse_place(symbol), SymbolPlace):
-        return
+    """Refuse a name that is defined more than once in its container, such as a property and its setter."""
     target = next((row for row in rows if (row.line, row.column) == (at.line, at.column)), None)
-    if target is None:
+    if target is None or not isinstance(parse_place(symbol), SymbolPlace):
         return
     same_name = [row for row in rows if (row.name, row.container) == (target.name, target.container)]
     if len(same_name) > 1:
@@ -78,15 +73,7 @@ def _refuse_ambiguous(symbol: str, at: Position, rows: tuple[SymbolRow, ...]) ->
         )
 
 
-def _refuse_shared(at: Position, rows: tuple[SymbolRow, ...], piece: splice.DefinitionSlice) -> None:
-    """Raises `ToolFailed` if the same statement also defines other names."""
-    names = splice.names_in_statement(piece, at, rows)
-    if len(names) > 1:
-        raise ToolFailed(f"{', '.join(names[:-1])} and {names[-1]} share one statement; use `edit`")
-
-
 async def _refuse_used(symbol: str, at: Position, piece: splice.DefinitionSlice, context: Context) -> None:
-    """Raises `ToolFailed` with the list of uses, if there are any."""
     references = await context.navigator.related("references", at)
     first, last = piece.lines
     users = tuple(row for row in references.rows if row.path != at.path or not first <= row.line <= last)
@@ -96,10 +83,6 @@ async def _refuse_used(symbol: str, at: Position, piece: splice.DefinitionSlice,
             f"{symbol} is used in {len(users)} {places}; change these first, or set force to delete it\n"
             + symbol_rows.format_rows(users)
         )
-
-
-def _title(arguments: Arguments) -> str:
-    return f"{arguments.get('action', 'edit')} {arguments.get('symbol', '')}"
 
 
 @hookimpl
@@ -113,7 +96,7 @@ def register_tools(register: Register, scope: Scope) -> None:
             parameters=schema(EditSymbolArguments),
             capabilities=frozenset({"fs.write"}),
             run=partial(file_changes.apply_previewed, preview=preview),
-            title=_title,
+            title=lambda arguments: f"{arguments.get('action', 'edit')} {arguments.get('symbol', '')}",
             preview=preview,
             aliases=(
                 Alias("replace_symbol_body", body, (("action", "replace"),)),

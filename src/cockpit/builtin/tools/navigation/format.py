@@ -9,7 +9,6 @@ from cockpit.plugin.arguments import parse, schema
 from cockpit.plugin.context import Context
 from cockpit.plugin.tools import Arguments, Done, Preview, Tool, ToolFailed
 from cockpit.plugin.values import Register, Scope
-from cockpit.protocol.code import ProblemRow
 
 PROBLEMS_SECONDS = 5.0
 # ty and ruff report invalid-syntax, clangd expected_semi, TypeScript codes like 1005, others a message.
@@ -43,23 +42,16 @@ async def run(arguments: Arguments, context: Context) -> Done:
 
 
 async def _explain_unchanged(path: str, context: Context) -> Done:
-    """Explain why nothing changed: a formatter gives the same answer for a formatted file and one it cannot
-    parse.
-    """
-    problems = await context.navigator.problems(
-        ((await context.workspace.files.stat(path)).path,), PROBLEMS_SECONDS
-    )
-    broken = next((row for row in problems.rows if _is_syntax_error(row)), None)
-    if broken is not None:
-        line = f"{path} was not formatted: syntax error at line {broken.line}: {broken.message}"
-        return Done(line, is_error=True)
+    """Formatters give the same answer for a formatted file and for a file they cannot parse."""
+    entry = await context.workspace.files.stat(path)
+    problems = await context.navigator.problems((entry.path,), PROBLEMS_SECONDS)
+    for row in problems.rows:
+        if row.severity == "error" and SYNTAX_ERROR.search(f"{row.code} {row.message}".lower()):
+            text = f"{path} was not formatted: syntax error at line {row.line}: {row.message}"
+            return Done(text, is_error=True)
     if not problems.complete:
         return Done(f"the language server found nothing to change in {path}, or cannot parse it")
     return Done(f"{path} is already formatted")
-
-
-def _is_syntax_error(row: ProblemRow) -> bool:
-    return row.severity == "error" and SYNTAX_ERROR.search(f"{row.code} {row.message}".lower()) is not None
 
 
 @hookimpl

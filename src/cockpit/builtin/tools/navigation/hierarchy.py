@@ -4,11 +4,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from cockpit.builtin.tools.navigation import symbol_rows
-from cockpit.builtin.tools.navigation.symbol_rows import preview_read
 from cockpit.plugin import hookimpl
-from cockpit.plugin.arguments import parse, schema, typed
+from cockpit.plugin.arguments import schema, typed
 from cockpit.plugin.context import Context
-from cockpit.plugin.tools import Alias, Arguments, Done, Preview, Tool
+from cockpit.plugin.tools import Alias, Done, Tool
 from cockpit.plugin.values import Register, Scope
 from cockpit.protocol.code import Relation
 
@@ -28,19 +27,12 @@ class HierarchyArguments:
 
 
 async def find_hierarchy(arguments: HierarchyArguments, context: Context) -> Done:
-    relation, what = RELATIONS[arguments.of, arguments.direction]
+    relation, noun = RELATIONS[arguments.of, arguments.direction]
     at = await context.navigator.locate(arguments.symbol)
     answer = await context.navigator.related(relation, at)
-    listed = f"\n{symbol_rows.format_rows(answer.rows)}" if answer.rows else ""
-    return Done(
-        f"{arguments.symbol}: {symbol_rows.format_head(answer, what)}{listed}",
-        data=symbol_rows.answer_as_json(answer),
-    )
-
-
-async def preview(arguments: Arguments, context: Context) -> Preview:
-    symbol = parse(HierarchyArguments, arguments).symbol
-    return preview_read(f"hierarchy of {symbol}", symbol, context)
+    text = f"{arguments.symbol}: {symbol_rows.format_head(answer, noun)}"
+    text += f"\n{symbol_rows.format_rows(answer.rows)}" if answer.rows else ""
+    return Done(text, data=symbol_rows.answer_as_json(answer))
 
 
 @hookimpl
@@ -53,8 +45,8 @@ def register_tools(register: Register, scope: Scope) -> None:
             parameters=schema(HierarchyArguments),
             capabilities=frozenset({"fs.read"}),
             run=typed(HierarchyArguments, find_hierarchy),
-            title=lambda arguments: f"hierarchy of {arguments.get('symbol', '')}",
-            preview=preview,
+            title=symbol_rows.symbol_title("hierarchy of"),
+            preview=symbol_rows.preview_symbol("hierarchy of"),
             is_concurrent=lambda arguments: True,
             deferred=True,
             aliases=(

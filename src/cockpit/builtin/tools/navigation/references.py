@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from cockpit.builtin.tools.navigation import symbol_rows
-from cockpit.builtin.tools.navigation.symbol_rows import lsp_alias, preview_read
+from cockpit.builtin.tools.navigation.symbol_rows import lsp_alias
 from cockpit.plugin import hookimpl
-from cockpit.plugin.arguments import parse, schema, typed
+from cockpit.plugin.arguments import schema, typed
 from cockpit.plugin.context import Context
-from cockpit.plugin.tools import Arguments, Done, Preview, Tool
+from cockpit.plugin.tools import Done, Tool
 from cockpit.plugin.values import Register, Scope
 
 
@@ -24,11 +24,6 @@ async def find_references(arguments: ReferencesArguments, context: Context) -> D
     return Done(text, data=symbol_rows.answer_as_json(answer))
 
 
-async def preview(arguments: Arguments, context: Context) -> Preview:
-    symbol = parse(ReferencesArguments, arguments).symbol
-    return preview_read(f"references to {symbol}", symbol, context)
-
-
 @hookimpl
 def register_tools(register: Register, scope: Scope) -> None:
     register(
@@ -39,8 +34,8 @@ def register_tools(register: Register, scope: Scope) -> None:
             parameters=schema(ReferencesArguments),
             capabilities=frozenset({"fs.read"}),
             run=typed(ReferencesArguments, find_references),
-            title=lambda arguments: f"references to {arguments.get('symbol', '')}",
-            preview=preview,
+            title=symbol_rows.symbol_title("references to"),
+            preview=symbol_rows.preview_symbol("references to"),
             is_concurrent=lambda arguments: True,
             aliases=(lsp_alias("lsp_references"), lsp_alias("find_references")),
             keywords=("lsp", "navigation", "uses", "usages", "callers"),

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from cockpit.builtin.tools import file_changes
 from cockpit.builtin.tools.navigation import symbol_rows
-from cockpit.builtin.tools.navigation.symbol_rows import lsp_alias, preview_read
+from cockpit.builtin.tools.navigation.symbol_rows import lsp_alias, preview_symbol
 from cockpit.plugin import hookimpl
 from cockpit.plugin.arguments import parse, schema
 from cockpit.plugin.context import Context
@@ -25,7 +25,7 @@ class RenameArguments:
 async def preview(arguments: Arguments, context: Context) -> Preview:
     parsed = parse(RenameArguments, arguments)
     if not parsed.apply:
-        return preview_read(f"rename {parsed.symbol}", parsed.symbol, context)
+        return await preview_symbol("rename")(arguments, context)
     return await _plan_rename(parsed, context)
 
 
@@ -48,10 +48,6 @@ async def run(arguments: Arguments, context: Context) -> Done:
     return file_changes.describe_preview(await _plan_rename(parsed, context))
 
 
-def _title(arguments: Arguments) -> str:
-    return f"rename {arguments.get('symbol', '')} to {arguments.get('to', '')}"
-
-
 @hookimpl
 def register_tools(register: Register, scope: Scope) -> None:
     register(
@@ -62,13 +58,12 @@ def register_tools(register: Register, scope: Scope) -> None:
             parameters=schema(RenameArguments),
             capabilities=frozenset({"fs.read", "fs.write"}),
             run=run,
-            title=_title,
+            title=lambda arguments: f"rename {arguments.get('symbol', '')} to {arguments.get('to', '')}",
             preview=preview,
             is_concurrent=lambda arguments: arguments.get("apply") is False,
             aliases=(
                 lsp_alias("lsp_rename_preview", {"apply": False}, new_name="to", newName="to"),
-                lsp_alias("lsp_rename", new_name="to", newName="to"),
-                lsp_alias("rename_symbol", new_name="to", newName="to"),
+                *(lsp_alias(name, new_name="to", newName="to") for name in ("lsp_rename", "rename_symbol")),
             ),
             keywords=("lsp", "refactor", "symbol"),
         )

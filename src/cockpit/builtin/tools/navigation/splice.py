@@ -11,7 +11,6 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
 
 from cockpit.plugin.navigation import Position
 from cockpit.protocol.code import SymbolRow
@@ -20,48 +19,38 @@ SHARP_COMMENT_SUFFIXES = frozenset({"py", "pyi", "pyw", "sh", "bash", "zsh", "rb
 SLASH_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 SHARP_COMMENT_LINE = re.compile(r"#[^\n]*")
 DECORATOR_START = re.compile(r"@(?!interface\b)[\w.$:]+(?=\s*(\()?)|(?P<open>#!?\[|\[\[)")
-SPACE = re.compile(r"\s*")
 QUOTED_STRING = re.compile(r'"(?:\\.|[^"\\\n])*"|' + r"'(?:\\.|[^'\\\n])*'")
 OPEN, CLOSE = "([{", ")]}"
 
 
-@dataclass(frozen=True, slots=True)
-class LeadingPart:
-    """One comment or decorator above a definition, with the space after it."""
-
-    kind: Literal["comment", "decorator"]
-    text: str
+# "comment" or "decorator", and its text with the space after it.
+LeadingPart = tuple[str, str]
 
 
-def split_leading(text: str, path: str) -> tuple[tuple[LeadingPart, ...], str]:
+def split_leading(text: str, path: str) -> tuple[list[LeadingPart], str]:
     """Split `text` into the comments and decorators above the definition, and the rest."""
     suffix = path.rpartition(".")[2].lower()
     comment = SHARP_COMMENT_LINE if suffix in SHARP_COMMENT_SUFFIXES else SLASH_COMMENT
     parts: list[LeadingPart] = []
     at = 0
     while at < len(text):
-        kind: Literal["comment", "decorator"] = "comment"
         match = comment.match(text, at)
-        if match is not None:
-            end = match.end()
-        else:
-            kind, end = "decorator", _decorator_end(text, at)
+        end = match.end() if match else _decorator_end(text, at)
         if not end:
             break
-        space = SPACE.match(text, end)
-        end = space.end() if space is not None else end
-        parts.append(LeadingPart(kind, text[at:end]))
+        end = len(text) - len(text[end:].lstrip())
+        parts.append(("comment" if match else "decorator", text[at:end]))
         at = end
-    return tuple(parts), text[at:]
+    return parts, text[at:]
 
 
 def join_leading(old: Sequence[LeadingPart], text: str, path: str) -> str:
     """A new definition below the comments and decorators of the old one, unless it has its own."""
     new, rest = split_leading(text, path)
-    new_kinds = {part.kind for part in new}
-    old_parts = "".join(part.text for part in old if part.kind not in new_kinds)
+    new_kinds = {kind for kind, _ in new}
+    old_parts = "".join(part for kind, part in old if kind not in new_kinds)
     if new_kinds == {"comment"}:  # comments come first, decorators directly above the definition
-        return "".join(part.text for part in new) + old_parts + rest
+        return "".join(part for _, part in new) + old_parts + rest
     return old_parts + text
 
 
@@ -119,12 +108,11 @@ STRING_SYNTAX = {
 
 
 def lines_inside_strings(text: str, path: str) -> frozenset[int]:
-    """The lines (from 0) of `text` that begin inside a string of the file's language.
-
-    Python docstrings do not count: they are dedented when read, so they move with their definition.
-    """
+    """The lines (from 0) of `text` that begin inside a string. Python docstrings, which move with their
+    definition, do not count."""
     inside: set[int] = set()
-    for match in _string_pattern(path).finditer(text):
+    suffix = path.rpartition("/")[2].rpartition(".")[2].lower()
+    for match in _string_pattern(suffix).finditer(text):
         if match[0].startswith(("//", "/*", "#")) or "\n" not in match[0]:
             continue
         if path.endswith((".py", ".pyi")) and _is_docstring(text, match.start()):
@@ -140,13 +128,9 @@ def _is_docstring(text: str, at: int) -> bool:
     return not lead.strip() and before.rstrip().endswith(":")
 
 
-def _string_pattern(path: str) -> re.Pattern[str]:
-    suffix = path.rpartition("/")[2].rpartition(".")[2].lower()
-    return _compile_strings(next((names for names in STRING_SYNTAX if suffix in names.split()), ""))
-
-
 @cache
-def _compile_strings(names: str) -> re.Pattern[str]:
+def _string_pattern(suffix: str) -> re.Pattern[str]:
+    names = next((names for names in STRING_SYNTAX if suffix in names.split()), "")
     return re.compile("|".join(f"(?:{syntax})" for syntax in STRING_SYNTAX[names]), re.DOTALL | re.MULTILINE)
 
 
@@ -160,11 +144,8 @@ DEFAULT_INDENT = 4
 
 @dataclass(frozen=True, slots=True)
 class DefinitionSlice:
-    """A definition, with its whole lines if nothing else is on them.
-
-    `above`, `own` and `below` together are the file at `path`. `indent` is the definition's indentation,
-    `ending` the `;` or `,` after it.
-    """
+    """A definition, with its whole lines if nothing else is on them. `above`, `own` and `below` together are
+    the file at `path`. `indent` is the definition's indentation, `ending` the `;` or `,` after it."""
 
     above: bytes
     own: bytes
@@ -220,18 +201,14 @@ class DefinitionSlice:
         return above + self.newline + (below if following else b"")
 
     def _indent(self, text: str) -> bytes:
-        """`text` indented like the definition, with tabs or spaces as in the file.
-
-        Lines inside a multi-line string, and lines that are indented less than the first line, stay as they
-        are.
-        """
+        """`text` indented like the definition, with tabs or spaces as in the file. Lines inside strings, and
+        lines that are indented less than the first line, stay as they are."""
         plain = text.replace("\r\n", "\n").strip("\n")
         lines = plain.split("\n")
         fixed = lines_inside_strings(plain, self.path)
         lead = _leading_space(lines[0])
-        moved = [
-            at for at, line in enumerate(lines) if at not in fixed and line.strip() and line.startswith(lead)
-        ]
+        filled = [at for at, line in enumerate(lines) if at not in fixed and line.strip()]
+        moved = [at for at in filled if lines[at].startswith(lead)]
         inner = [lines[at][len(lead) :] for at in moved]
         indented = _match_indentation(inner, self.above + self.own + self.below)
         for at, line in zip(moved, indented, strict=True):
@@ -277,13 +254,14 @@ def _leading_space(line: str) -> str:
 
 
 def _match_indentation(lines: list[str], file: bytes) -> list[str]:
-    """Convert the indentation of `lines` to the file's tabs or spaces; unchanged if the file has no
-    preference.
-    """
+    """Convert the indentation of `lines` to the tabs or spaces that the file prefers, if it does."""
     tabs, spaces = len(TAB_INDENT.findall(file)), len(SPACE_INDENT.findall(file))
     if tabs == spaces:
         return lines
-    step = _indent_width(lines if tabs > spaces else file.decode("utf-8", "replace").split("\n"))
+    sample = lines if tabs > spaces else file.decode("utf-8", "replace").split("\n")
+    widths = [len(line) - len(line.lstrip(" ")) for line in sample if line.strip()]
+    # A single space precedes the stars of a block comment.
+    step = min((width for width in widths if width > 1), default=DEFAULT_INDENT)
     converted = []
     for line in lines:
         lead = _leading_space(line)
@@ -293,20 +271,9 @@ def _match_indentation(lines: list[str], file: bytes) -> list[str]:
     return converted
 
 
-def _indent_width(lines: list[str]) -> int:
-    """The spaces per indentation level.
-
-    A single space is ignored: it precedes the stars of a block comment.
-    """
-    widths = [len(line) - len(line.lstrip(" ")) for line in lines if line.strip()]
-    return min((width for width in widths if width > 1), default=DEFAULT_INDENT)
-
-
 def names_in_statement(piece: DefinitionSlice, at: Position, rows: Sequence[SymbolRow]) -> tuple[str, ...]:
-    """The names that one statement defines together, as in `a = b = 2` or `const a = 1, b = 2`.
-
-    `piece` is the statement around `at`, `rows` are the file's definitions. Nested definitions do not count.
-    """
+    """The names that one statement defines together, as in `a = b = 2` or `const a = 1, b = 2`. `piece` is
+    the statement around `at`, `rows` are the file's definitions. Nested definitions do not count."""
     inside = [row for row in rows if _is_in_statement(row, piece)]
     if not inside:
         return ()

@@ -1,11 +1,9 @@
-"""What the navigation tools share: the symbol argument and its aliases, previews, and how rows of code are
-formatted.
+"""Shared parts of the navigation tools: the symbol argument and its aliases, previews, and formatted rows.
 
-Rows are grouped by file and show the text of their line, so that a result costs a fraction of reading the
-files.
+Rows are grouped by file and show the text of their line, which is far shorter than the files.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Annotated
 
@@ -18,31 +16,35 @@ from cockpit.protocol.messages import Json
 PLACE_ARGUMENTS = ("path", "file_path", "line", "character")
 
 
-def preview_read(title: str, place: str, context: Context) -> Preview:
-    """The preview of a call that only reads: it touches the file that `place` names, if any."""
-    match parse_place(place):
-        case LinePlace(path=path) | SymbolPlace(file=path) if path:
-            return Preview(title, paths=(context.workspace.resolve(path, "read"),))
-        case _:
-            return Preview(title)
+def symbol_title(verb: str) -> Callable[[Arguments], str]:
+    """The title of a call with the argument `symbol`."""
+    return lambda arguments: f"{verb} {arguments.get('symbol', '')}"
+
+
+def preview_symbol(verb: str) -> Callable[[Arguments, Context], Awaitable[Preview]]:
+    """The preview of a call that only reads: it touches the file that `symbol` names, if any."""
+
+    async def preview(arguments: Arguments, context: Context) -> Preview:
+        symbol = str(arguments.get("symbol", ""))
+        match parse_place(symbol):
+            case LinePlace(path=path) | SymbolPlace(file=path) if path:
+                return Preview(f"{verb} {symbol}", paths=(context.workspace.resolve(path, "read"),))
+            case _:
+                return Preview(f"{verb} {symbol}")
+
+    return preview
 
 
 def lsp_alias(name: str, always: Mapping[str, Json] | None = None, **renamed: str) -> Alias:
-    """An alias for other agents' LSP tools, which name a place by path, line and character instead of one
-    symbol.
-
-    `always` are arguments that the name implies.
-    """
+    """An alias for an LSP tool of other agents, which name a place by path, line and character instead of a
+    symbol. `always` are arguments that the name implies."""
     dropped = (("file_path", ""), ("line", ""), ("character", ""))
     return Alias(name, (*renamed.items(), *dropped), reshape=partial(_place_to_symbol, always or {}))
 
 
 def _place_to_symbol(always: Mapping[str, Json], arguments: Arguments) -> Mapping[str, Json]:
-    """Turn `path` (or `file_path`), `line` and `character` into `symbol`.
-
-    `character` counts from 0. If a caller counts from 1, the place is still inside the name unless it has one
-    letter.
-    """
+    """Turn `path` (or `file_path`), `line` and `character` into `symbol`. `character` counts from 0. For a
+    caller that counts from 1 the place is still inside most names."""
     arguments = {**arguments, **always}
     path, line = arguments.get("path") or arguments.get("file_path"), arguments.get("line")
     if not isinstance(path, str) or line is None or "symbol" in arguments:
@@ -60,11 +62,11 @@ MAX_ROWS_PER_FILE = 25
 MAX_TEXT_WIDTH = 160
 
 
-def format_head(answer: SymbolRows, what: str) -> str:
+def format_head(answer: SymbolRows, noun: str) -> str:
     """`3 references (lsp)`, with a note if the answer may be incomplete."""
     count = len(answer.rows)
     sources = "+".join(dict.fromkeys(row.source for row in answer.rows))
-    head = f"{count} {what}{'' if count == 1 else 's'}{f' ({sources})' if sources else ''}"
+    head = f"{count} {noun}{'' if count == 1 else 's'}{f' ({sources})' if sources else ''}"
     if not answer.complete:
         return f"{head}, maybe not all: {answer.note or 'a more complete answer is being computed'}"
     return f"{head}; {answer.note}" if answer.note else head
@@ -74,7 +76,10 @@ def format_rows(rows: Sequence[SymbolRow], outline: bool = False) -> str:
     """Rows by file, like `12: def total(self):`; an outline is nested and shows line ranges."""
     lines: list[str] = []
     shown = 0
-    for path, rows_of_file in _group_by_file(rows):
+    files: dict[str, list[SymbolRow]] = {}
+    for row in rows:
+        files.setdefault(row.path, []).append(row)
+    for path, rows_of_file in files.items():
         lines_of_file = list(dict.fromkeys(_format_row(row, outline) for row in rows_of_file))
         selected = lines_of_file if outline else lines_of_file[:MAX_ROWS_PER_FILE]
         selected = selected[: max(0, (5 * MAX_ROWS if outline else MAX_ROWS) - shown)]
@@ -83,15 +88,8 @@ def format_rows(rows: Sequence[SymbolRow], outline: bool = False) -> str:
             lines += [path, *selected]
         if selected and len(lines_of_file) > len(selected):
             lines.append(f"  [{len(lines_of_file) - len(selected)} more in this file]")
-    left = len({row.path for row in rows}) - sum(not line.startswith(" ") for line in lines)
+    left = len(files) - sum(not line.startswith(" ") for line in lines)
     return "\n".join([*lines, f"[{left} more files; narrow it with a path]"] if left else lines)
-
-
-def _group_by_file(rows: Iterable[SymbolRow]) -> Iterable[tuple[str, list[SymbolRow]]]:
-    files: dict[str, list[SymbolRow]] = {}
-    for row in rows:
-        files.setdefault(row.path, []).append(row)
-    return files.items()
 
 
 def _format_row(row: SymbolRow, outline: bool) -> str:
@@ -104,19 +102,8 @@ def _format_row(row: SymbolRow, outline: bool) -> str:
 
 
 def rows_as_json(rows: Iterable[SymbolRow]) -> list[Json]:
-    return [
-        {
-            "path": row.path,
-            "line": row.line,
-            "column": row.column,
-            "end_line": row.end_line,
-            "end_column": row.end_column,
-            "name": row.name,
-            "kind": row.kind,
-            "source": row.source,
-        }
-        for row in rows
-    ]
+    keys = ("path", "line", "column", "end_line", "end_column", "name", "kind", "source")
+    return [{key: getattr(row, key) for key in keys} for row in rows]
 
 
 def answer_as_json(answer: SymbolRows) -> dict[str, Json]:
@@ -130,24 +117,13 @@ def format_problems(rows: Sequence[ProblemRow]) -> str:
     for row in rows[:MAX_ROWS]:
         origin = f"{row.server} {row.code}".strip()
         message = " ".join(row.message.split())[:300]
-        files.setdefault(row.path, []).append(
-            f"  {row.line}:{row.column} {row.severity}: {message} [{origin}]"
-        )
+        line = f"  {row.line}:{row.column} {row.severity}: {message} [{origin}]"
+        files.setdefault(row.path, []).append(line)
     lines = [line for path, problems in files.items() for line in (path, *problems)]
     return "\n".join([*lines, f"[{len(rows) - MAX_ROWS} more]"] if len(rows) > MAX_ROWS else lines)
 
 
 def problems_as_json(answer: ProblemRows) -> dict[str, Json]:
-    rows: list[Json] = [
-        {
-            "path": row.path,
-            "line": row.line,
-            "column": row.column,
-            "severity": row.severity,
-            "message": row.message,
-            "code": row.code,
-            "server": row.server,
-        }
-        for row in answer.rows
-    ]
+    keys = ("path", "line", "column", "severity", "message", "code", "server")
+    rows: list[Json] = [{key: getattr(row, key) for key in keys} for row in answer.rows]
     return {"results": rows, "complete": answer.complete, "note": answer.note}

@@ -24,10 +24,8 @@ async def list_symbols(arguments: SymbolsArguments, context: Context) -> Done:
     navigator = context.navigator
     if not arguments.path:
         answer = await navigator.symbols(arguments.query, arguments.kind)
-        rows, nothing = (
-            answer.rows,
-            f"no symbol like {arguments.query}; {symbol_rows.format_head(answer, 'symbol')}",
-        )
+        rows = answer.rows
+        nothing = f"no symbol like {arguments.query}; {symbol_rows.format_head(answer, 'symbol')}"
     else:
         answer = await navigator.outline(arguments.path)
         query = arguments.query.lower()
@@ -39,10 +37,9 @@ async def list_symbols(arguments: SymbolsArguments, context: Context) -> Done:
         nothing = f"no known definitions in {arguments.path}; read it"
     if not rows:
         return Done(nothing, data={"results": []})
-    text = symbol_rows.format_rows(rows, outline=bool(arguments.path))
-    return Done(
-        f"{symbol_rows.format_head(answer, 'symbol')}\n{text}", data=symbol_rows.answer_as_json(answer)
-    )
+    head = symbol_rows.format_head(answer, "symbol")
+    text = f"{head}\n{symbol_rows.format_rows(rows, outline=bool(arguments.path))}"
+    return Done(text, data=symbol_rows.answer_as_json(answer))
 
 
 async def preview(arguments: Arguments, context: Context) -> Preview:

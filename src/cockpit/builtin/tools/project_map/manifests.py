@@ -8,6 +8,7 @@ import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any
 
 MAKE_TARGET = re.compile(r"^([A-Za-z][\w.-]*)\s*:(?!=)", re.M)
@@ -28,14 +29,12 @@ class ManifestFacts:
 
 def read_manifest(name: str, text: str) -> ManifestFacts | None:
     """The facts in the manifest called `name`, or None if the file is not a manifest."""
-    read = READERS.get(name) or next(
-        (READERS_BY_ENDING[end] for end in READERS_BY_ENDING if name.endswith(end)), None
-    )
+    read = READERS.get(name) or READERS_BY_ENDING.get(PurePath(name).suffix)
     return read(text) if read else None
 
 
 def is_manifest(name: str) -> bool:
-    return name in READERS or name.endswith(tuple(READERS_BY_ENDING))
+    return name in READERS or PurePath(name).suffix in READERS_BY_ENDING
 
 
 def _parse_toml(text: str) -> dict[str, Any]:
@@ -71,9 +70,8 @@ def _read_pyproject(text: str) -> ManifestFacts:
     entries = tuple(f"{name} -> {target}" for name, target in list(scripts.items())[:MAX_LISTED])
     test = "pytest" if "pytest" in text else ""
     build = ("python -m build",) if "build-system" in data else ()
-    return ManifestFacts(
-        "Python", _get_text(project, "name"), _get_text(project, "description"), entries, build, test
-    )
+    name, purpose = _get_text(project, "name"), _get_text(project, "description")
+    return ManifestFacts("Python", name, purpose, entries, build, test)
 
 
 def _read_package_json(text: str) -> ManifestFacts:
@@ -101,26 +99,20 @@ def _read_cargo(text: str) -> ManifestFacts:
     purpose = _get_text(package, "description")
     if isinstance(members, list):
         purpose = purpose or f"workspace of {', '.join(str(member) for member in members[:MAX_LISTED])}"
-    return ManifestFacts(
-        "Rust", _get_text(package, "name"), purpose, entries, ("cargo build", "cargo run"), "cargo test"
-    )
+    commands = ("cargo build", "cargo run")
+    return ManifestFacts("Rust", _get_text(package, "name"), purpose, entries, commands, "cargo test")
 
 
 def _read_go_mod(text: str) -> ManifestFacts:
     module = re.search(r"^module\s+(\S+)", text, re.M)
-    return ManifestFacts(
-        "Go", module[1] if module else "", commands=("go build ./...",), test="go test ./..."
-    )
+    name = module[1] if module else ""
+    return ManifestFacts("Go", name, commands=("go build ./...",), test="go test ./...")
 
 
 def _read_makefile(text: str) -> ManifestFacts:
     targets = dict.fromkeys(name for name in MAKE_TARGET.findall(text) if "." not in name)
-    test = "make test" if "test" in targets else ""
-    return ManifestFacts(
-        "Make",
-        commands=tuple(f"make {name}" for name in list(targets)[:MAX_LISTED] if name != "test"),
-        test=test,
-    )
+    commands = tuple(f"make {name}" for name in list(targets)[:MAX_LISTED] if name != "test")
+    return ManifestFacts("Make", commands=commands, test="make test" if "test" in targets else "")
 
 
 def _read_justfile(text: str) -> ManifestFacts:
@@ -132,10 +124,8 @@ def _read_cmake(text: str) -> ManifestFacts:
     project = re.search(r"project\s*\(\s*([\w.-]+)", text, re.I)
     binaries = re.findall(r"add_executable\s*\(\s*([\w.-]+)", text, re.I)
     test = "ctest --test-dir build" if "enable_testing" in text.lower() else ""
-    commands = ("cmake -B build", "cmake --build build")
-    return ManifestFacts(
-        "CMake", project[1] if project else "", "", tuple(binaries[:MAX_LISTED]), commands, test
-    )
+    name, entries = project[1] if project else "", tuple(binaries[:MAX_LISTED])
+    return ManifestFacts("CMake", name, "", entries, ("cmake -B build", "cmake --build build"), test)
 
 
 def _read_maven(text: str) -> ManifestFacts:
@@ -146,17 +136,12 @@ def _read_maven(text: str) -> ManifestFacts:
     return ManifestFacts("Java", name[1] if name else "", description, (), ("mvn package",), "mvn test")
 
 
-def _read_gradle(text: str) -> ManifestFacts:
-    return ManifestFacts("Gradle", commands=("./gradlew build",), test="./gradlew test")
-
-
 def _read_composer(text: str) -> ManifestFacts:
     data = _parse_json(text)
     scripts = _get_table(data, "scripts")
     test = "composer test" if "test" in scripts else ""
-    return ManifestFacts(
-        "PHP", _get_text(data, "name"), _get_text(data, "description"), (), ("composer install",), test
-    )
+    name, purpose = _get_text(data, "name"), _get_text(data, "description")
+    return ManifestFacts("PHP", name, purpose, (), ("composer install",), test)
 
 
 def _fixed_facts(kind: str, commands: tuple[str, ...] = (), test: str = "") -> Callable[[str], ManifestFacts]:
@@ -165,7 +150,7 @@ def _fixed_facts(kind: str, commands: tuple[str, ...] = (), test: str = "") -> C
 
 READERS: Mapping[str, Callable[[str], ManifestFacts]] = {
     "pyproject.toml": _read_pyproject,
-    "setup.py": _fixed_facts("Python", (), ""),
+    "setup.py": _fixed_facts("Python"),
     "setup.cfg": lambda text: ManifestFacts("Python", test="pytest" if "pytest" in text else ""),
     "requirements.txt": lambda text: ManifestFacts("Python", test="pytest" if "pytest" in text else ""),
     "tox.ini": _fixed_facts("Python", (), "tox"),
@@ -180,10 +165,10 @@ READERS: Mapping[str, Callable[[str], ManifestFacts]] = {
     "CMakeLists.txt": _read_cmake,
     "meson.build": _fixed_facts("Meson", ("meson setup build", "ninja -C build"), "meson test -C build"),
     "pom.xml": _read_maven,
-    "build.gradle": _read_gradle,
-    "build.gradle.kts": _read_gradle,
+    "build.gradle": _fixed_facts("Gradle", ("./gradlew build",), "./gradlew test"),
+    "build.gradle.kts": _fixed_facts("Gradle", ("./gradlew build",), "./gradlew test"),
     "composer.json": _read_composer,
-    "Gemfile": _fixed_facts("Ruby", ("bundle install",), ""),
+    "Gemfile": _fixed_facts("Ruby", ("bundle install",)),
     "mix.exs": _fixed_facts("Elixir", ("mix compile",), "mix test"),
     "pubspec.yaml": _fixed_facts("Dart", ("dart pub get",), "dart test"),
     "Package.swift": _fixed_facts("Swift", ("swift build",), "swift test"),

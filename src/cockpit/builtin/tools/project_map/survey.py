@@ -7,68 +7,24 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from cockpit.builtin.tools.project_map.manifests import ManifestFacts, is_manifest, read_manifest
-from cockpit.plugin.context import FileEntry, Files, PathRefused
+from cockpit.builtin.tools.text_reads import read_text
+from cockpit.plugin.context import FileEntry, Files
 
-LANGUAGE_BY_ENDING = {
-    ending: language
-    for language, endings in {
-        "Python": "py pyi pyx",
-        "JavaScript": "js mjs cjs jsx",
-        "TypeScript": "ts mts cts tsx",
-        "Go": "go",
-        "Rust": "rs",
-        "Java": "java",
-        "Kotlin": "kt kts",
-        "Scala": "scala sc",
-        "C": "c h",
-        "C++": "cc cpp cxx hpp hh hxx",
-        "C#": "cs",
-        "F#": "fs fsx",
-        "Swift": "swift",
-        "Objective-C": "m mm",
-        "Ruby": "rb rake",
-        "PHP": "php",
-        "Perl": "pl pm",
-        "Lua": "lua",
-        "R": "r rmd",
-        "Julia": "jl",
-        "Elixir": "ex exs",
-        "Erlang": "erl hrl",
-        "Haskell": "hs",
-        "OCaml": "ml mli",
-        "Clojure": "clj cljs cljc edn",
-        "Dart": "dart",
-        "Zig": "zig",
-        "Nim": "nim",
-        "Shell": "sh bash zsh fish",
-        "PowerShell": "ps1 psm1",
-        "SQL": "sql",
-        "HTML": "html htm",
-        "CSS": "css scss sass less",
-        "Vue": "vue",
-        "Svelte": "svelte",
-        "Markdown": "md mdx",
-        "reStructuredText": "rst",
-        "TOML": "toml",
-        "YAML": "yaml yml",
-        "JSON": "json jsonc",
-        "XML": "xml",
-        "Protobuf": "proto",
-        "Terraform": "tf",
-        "Jupyter": "ipynb",
-        "CMake": "cmake",
-    }.items()
-    for ending in endings.split()
-}
-LANGUAGE_BY_NAME = {
-    "Makefile": "Make",
-    "makefile": "Make",
-    "GNUmakefile": "Make",
-    "Dockerfile": "Docker",
-    "CMakeLists.txt": "CMake",
-    "Rakefile": "Ruby",
-    "Gemfile": "Ruby",
-    "Jenkinsfile": "Groovy",
+LANGUAGES = """
+Python .py .pyi .pyx; JavaScript .js .mjs .cjs .jsx; TypeScript .ts .mts .cts .tsx; Go .go; Rust .rs
+Java .java; Kotlin .kt .kts; Scala .scala .sc; C .c .h; C++ .cc .cpp .cxx .hpp .hh .hxx; C# .cs; F# .fs .fsx
+Swift .swift; Objective-C .m .mm; Ruby .rb .rake Rakefile Gemfile; PHP .php; Perl .pl .pm; Lua .lua; R .r .rmd
+Julia .jl; Elixir .ex .exs; Erlang .erl .hrl; Haskell .hs; OCaml .ml .mli; Clojure .clj .cljs .cljc .edn
+Dart .dart; Zig .zig; Nim .nim; Shell .sh .bash .zsh .fish; PowerShell .ps1 .psm1; SQL .sql; HTML .html .htm
+CSS .css .scss .sass .less; Vue .vue; Svelte .svelte; Markdown .md .mdx; reStructuredText .rst; TOML .toml
+YAML .yaml .yml; JSON .json .jsonc; XML .xml; Protobuf .proto; Terraform .tf; Jupyter .ipynb
+CMake .cmake CMakeLists.txt; Make Makefile makefile GNUmakefile; Docker Dockerfile; Groovy Jenkinsfile
+"""
+# By suffix (`.py`) or by file name.
+LANGUAGE_BY_FILE = {
+    file: language
+    for language, *files in map(str.split, re.split("[;\n]+", LANGUAGES.strip()))
+    for file in files
 }
 # Documentation and configuration, listed after the code.
 NON_CODE_LANGUAGES = frozenset(
@@ -79,7 +35,7 @@ NON_CODE_LANGUAGES = frozenset(
 def detect_language(path: str) -> str:
     """The language of a file by its name, or an empty string."""
     file = PurePosixPath(path)
-    return LANGUAGE_BY_NAME.get(file.name) or LANGUAGE_BY_ENDING.get(file.suffix[1:].lower(), "")
+    return LANGUAGE_BY_FILE.get(file.name) or LANGUAGE_BY_FILE.get(file.suffix.lower(), "")
 
 
 MAX_FILES = 50_000
@@ -90,32 +46,26 @@ BYTES_PER_LINE = 35
 MAX_MANIFESTS = 16
 README_NAMES = ("README.md", "README.rst", "README.txt", "README", "readme.md")
 FOLDER_PURPOSES = {
-    "tests": "tests",
-    "test": "tests",
-    "spec": "tests",
-    "docs": "documentation",
-    "doc": "documentation",
-    "examples": "examples",
-    "scripts": "scripts",
-    "bin": "programs",
-    "cmd": "programs",
-    "assets": "assets",
-    "static": "static files",
-    "public": "static files",
-    "migrations": "database migrations",
-    "bench": "benchmarks",
-    "benches": "benchmarks",
-    "vendor": "other people's code",
-    "third_party": "other people's code",
+    folder: purpose
+    for purpose, folders in {
+        "tests": "tests test spec",
+        "documentation": "docs doc",
+        "examples": "examples",
+        "scripts": "scripts",
+        "programs": "bin cmd",
+        "assets": "assets",
+        "static files": "static public",
+        "database migrations": "migrations",
+        "benchmarks": "bench benches",
+        "other people's code": "vendor third_party",
+    }.items()
+    for folder in folders.split()
 }
 
 
 @dataclass
 class ProjectSurvey:
-    """The counts.
-
-    `whole` is False when a limit was reached; with `estimated` some lines are computed from sizes.
-    """
+    """The counts. `whole`: no limit was reached. `estimated`: some line counts are computed from sizes."""
 
     files: int = 0
     bytes: int = 0
@@ -144,8 +94,10 @@ async def survey_project(
         if entry.kind == "file":
             await _count_file(survey, entry, files, time.monotonic() < deadline - seconds / 3)
             _count_folders(survey, heads, entry.path.removeprefix(prefix), depth)
-            if is_manifest(entry.path.rsplit("/", 1)[-1]) and len(survey.manifests) < MAX_MANIFESTS:
-                await _add_manifest(survey, entry, files)
+            name = entry.path.rsplit("/", 1)[-1]
+            if is_manifest(name) and len(survey.manifests) < MAX_MANIFESTS:
+                facts = read_manifest(name, await read_text(entry.path, files))
+                survey.manifests += [(entry.path, facts)] if facts is not None else []
     survey.largest = sorted(survey.largest, reverse=True)[:8]
     survey.manifests.sort(key=lambda manifest: (manifest[0].count("/"), manifest[0]))
     survey.readme = await _first_description(files, [prefix + name for name in README_NAMES])
@@ -164,7 +116,7 @@ async def _count_file(survey: ProjectSurvey, entry: FileEntry, files: Files, may
     if len(survey.largest) > 2_000:
         survey.largest = sorted(survey.largest, reverse=True)[:50]
     if may_read and survey.files <= MAX_FILES_READ and entry.size <= MAX_FILE_BYTES:
-        text = await _read_text(entry.path, files)
+        text = await read_text(entry.path, files)
         survey.lines[language] += text.count("\n") + (not text.endswith("\n") and bool(text))
     else:
         survey.estimated = True
@@ -182,12 +134,6 @@ def _count_folders(survey: ProjectSurvey, heads: dict[str, list[str]], path: str
         heads.setdefault("/".join(parts), []).append(name)
 
 
-async def _add_manifest(survey: ProjectSurvey, entry: FileEntry, files: Files) -> None:
-    facts = read_manifest(entry.path.rsplit("/", 1)[-1], await _read_text(entry.path, files))
-    if facts is not None:
-        survey.manifests.append((entry.path, facts))
-
-
 async def _find_purposes(
     survey: ProjectSurvey, prefix: str, heads: dict[str, list[str]], files: Files
 ) -> None:
@@ -201,16 +147,9 @@ async def _find_purposes(
 
 async def _first_description(files: Files, paths: list[str]) -> str:
     for path in paths:
-        if description := first_sentence(path, await _read_text(path, files)):
+        if description := first_sentence(path, await read_text(path, files)):
             return description
     return ""
-
-
-async def _read_text(path: str, files: Files) -> str:
-    try:
-        return (await files.read(path)).decode("utf-8", "replace")
-    except (OSError, PathRefused):
-        return ""
 
 
 def first_sentence(path: str, text: str) -> str:

@@ -10,21 +10,15 @@ import json
 import re
 import shutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Literal, get_args
 
-from cockpit.builtin.tools.run_tests import outcomes
+from cockpit.builtin.tools.run_tests import outcomes, reports
 from cockpit.builtin.tools.run_tests.outcomes import RunOutcome
-from cockpit.builtin.tools.run_tests.reports import (
-    parse_cargo,
-    parse_go,
-    parse_javascript,
-    parse_junit,
-    parse_pytest_text,
-    parse_unittest,
-)
+from cockpit.builtin.tools.text_reads import read_text
 from cockpit.errors import CockpitError
 from cockpit.plugin.context import Context, Files, PathRefused, ProcessResult
 from cockpit.plugin.tools import Done, Part, Preview, ToolFailed
@@ -45,8 +39,6 @@ MANIFESTS = (
     "Cargo.toml",
 )
 PYTEST_MENTION = re.compile(r"\[tool\.pytest|\[tool:pytest\]|\[pytest\]|^\s*[\"']?pytest\b", re.M)
-
-
 MISSING_MODULE = re.compile(r"No module named '?(pytest)\b")
 TEST_FOLDERS = (".", "tests", "test")
 TEST_FILE = re.compile(r"(test_.*|.*_test)\.py$")
@@ -56,11 +48,8 @@ TAIL_LINES = 20
 
 @dataclass(frozen=True, slots=True)
 class RunnerProject:
-    """The folder whose tests are run, relative to the root.
-
-    `manifests` are the texts of the MANIFESTS it has, `names` all files in it, `sample` the text of a test
-    file.
-    """
+    """The folder whose tests are run, relative to the root. `manifests` are the texts of the MANIFESTS it
+    has, `names` all files in it, `sample` the text of a test file."""
 
     folder: str
     manifests: Mapping[str, str]
@@ -85,9 +74,7 @@ def detect_runner(project: RunnerProject) -> Runner | None:
     if "go.mod" in project.manifests:
         return "go"
     python = _python_runner(project)
-    if python and ("pyproject.toml" in project.manifests or "package.json" not in project.manifests):
-        return python
-    if "package.json" in project.manifests:
+    if "package.json" in project.manifests and not (python and "pyproject.toml" in project.manifests):
         return _javascript_runner(project) or python
     return python
 
@@ -96,8 +83,7 @@ def _python_runner(project: RunnerProject) -> Runner | None:
     text = "\n".join(project.manifests.get(name, "") for name in MANIFESTS[:6])
     if "pytest.ini" in project.manifests or "conftest.py" in project.names or PYTEST_MENTION.search(text):
         return "pytest"
-    is_python = any(name in project.manifests for name in MANIFESTS[:6]) or project.sample
-    if not is_python:
+    if not project.sample and not any(name in project.manifests for name in MANIFESTS[:6]):
         return None
     is_unittest = "unittest" in project.sample and "pytest" not in project.sample
     return "unittest" if is_unittest else "pytest"
@@ -124,18 +110,63 @@ def build_command(
 ) -> RunnerCommand:
     """Build the command line. `target` is empty, a path in the project, or the name of a test."""
     in_project = target if project.folder == "." else target.removeprefix(project.folder + "/")
-    build: Mapping[Runner, Callable[[str, RunnerProject, str, str], tuple[str, ...]]] = {
-        "pytest": _pytest_argv,
-        "unittest": _unittest_argv,
-        "jest": _jest_argv,
-        "vitest": _vitest_argv,
-        "go": _go_argv,
-        "cargo": _cargo_argv,
-    }
     in_project = "" if in_project.strip("/") in ("", ".", project.folder) else in_project
-    argv = build[runner](in_project, project, root, report)
+    folder = root if project.folder == "." else f"{root}/{project.folder}"
+    python = find_interpreter(project.names, folder)
+    argv: tuple[str, ...]
+    options: tuple[str, ...]
+    match runner:
+        case "pytest":
+            options = ("-q", "--color=no", "-o", "junit_family=xunit2", f"--junitxml={report}")
+            argv = (python, "-m", "pytest", *options, *_name_option("-k", in_project))
+        case "unittest":
+            argv = (python, "-m", "unittest", *_unittest_options(in_project))
+        case "jest":
+            options = ("--json", "--testLocationInResults", f"--outputFile={report}")
+            argv = ("npx", "--no-install", "jest", *options, *_name_option("-t", in_project))
+        case "vitest":
+            options = ("run", "--reporter=json", f"--outputFile={report}")
+            argv = ("npx", "--no-install", "vitest", *options, *_name_option("-t", in_project))
+        case "go":
+            argv = ("go", "test", "-json", *_go_options(in_project))
+        case "cargo":
+            argv = ("cargo", "test", "--no-fail-fast", "--color=never", *_cargo_options(in_project))
     leaves_report = runner in ("pytest", "jest", "vitest")
     return RunnerCommand(runner, argv, project.folder, report if leaves_report else "")
+
+
+def _name_option(option: str, target: str) -> tuple[str, ...]:
+    """A path as it is, or the name of a test behind the runner's option for names."""
+    if not target:
+        return ()
+    return (target,) if is_path_target(target) else (option, target)
+
+
+def _unittest_options(target: str) -> tuple[str, ...]:
+    if not target:
+        return ("discover", "-v")
+    if target.endswith("/") or (is_path_target(target) and not target.endswith(".py") and "::" not in target):
+        return ("discover", "-v", "-s", target.rstrip("/"), "-t", ".")
+    if is_path_target(target):
+        module = str(PurePosixPath(target.split("::")[0]).with_suffix("")).replace("/", ".")
+        return ("-v", ".".join([module, *target.split("::")[1:]]))
+    return ("discover", "-v", "-k", target)
+
+
+def _go_options(target: str) -> tuple[str, ...]:
+    if not target:
+        return ("./...",)
+    if is_path_target(target):
+        folder = str(PurePosixPath(target).parent) if target.endswith(".go") else target.rstrip("/")
+        return ("." if folder == "." else f"./{folder.removeprefix('./')}",)
+    return ("-run", target, "./...")
+
+
+def _cargo_options(target: str) -> tuple[str, ...]:
+    if not target.endswith(".rs"):
+        return (target,) if target else ()
+    stem = PurePosixPath(target).stem
+    return ("--test", stem) if target.startswith("tests/") else (stem,)
 
 
 def is_path_target(target: str) -> bool:
@@ -144,10 +175,8 @@ def is_path_target(target: str) -> bool:
 
 
 def find_interpreter(names: frozenset[str], folder: str, is_windows: bool = sys.platform == "win32") -> str:
-    """The project's Python: that of its virtual environment, else the first on the path.
-
-    `folder` is the absolute folder of the project, `names` are the files in it.
-    """
+    """The project's Python: that of its virtual environment, else the first on the path. `folder` is the
+    absolute folder of the project, `names` are the files in it."""
     inside = "Scripts/python.exe" if is_windows else "bin/python"
     for name in ENVIRONMENT_FOLDERS:
         if name in names:
@@ -156,70 +185,10 @@ def find_interpreter(names: frozenset[str], folder: str, is_windows: bool = sys.
     return next((path for name in on_path if (path := shutil.which(name))), sys.executable)
 
 
-def _project_python(project: RunnerProject, root: str) -> str:
-    folder = root if project.folder == "." else f"{root}/{project.folder}"
-    return find_interpreter(project.names, folder)
-
-
-def _pytest_argv(target: str, project: RunnerProject, root: str, report: str) -> tuple[str, ...]:
-    base = (_project_python(project, root), "-m", "pytest", "-q", "--color=no", "-o", "junit_family=xunit2")
-    chosen = () if not target else (target,) if is_path_target(target) else ("-k", target)
-    return (*base, f"--junitxml={report}", *chosen)
-
-
-def _unittest_argv(target: str, project: RunnerProject, root: str, report: str) -> tuple[str, ...]:
-    base = (_project_python(project, root), "-m", "unittest")
-    if not target:
-        return (*base, "discover", "-v")
-    if target.endswith("/") or (is_path_target(target) and not target.endswith(".py") and "::" not in target):
-        return (*base, "discover", "-v", "-s", target.rstrip("/"), "-t", ".")
-    if is_path_target(target):
-        module = str(PurePosixPath(target.split("::")[0]).with_suffix("")).replace("/", ".")
-        return (*base, "-v", ".".join([module, *target.split("::")[1:]]))
-    return (*base, "discover", "-v", "-k", target)
-
-
-def _jest_argv(target: str, project: RunnerProject, root: str, report: str) -> tuple[str, ...]:
-    base = ("npx", "--no-install", "jest", "--json", "--testLocationInResults", f"--outputFile={report}")
-    return (*base, *_javascript_target(target))
-
-
-def _vitest_argv(target: str, project: RunnerProject, root: str, report: str) -> tuple[str, ...]:
-    base = ("npx", "--no-install", "vitest", "run", "--reporter=json", f"--outputFile={report}")
-    return (*base, *_javascript_target(target))
-
-
-def _javascript_target(target: str) -> tuple[str, ...]:
-    if not target:
-        return ()
-    return (target,) if is_path_target(target) else ("-t", target)
-
-
-def _go_argv(target: str, project: RunnerProject, root: str, report: str) -> tuple[str, ...]:
-    if not target:
-        return ("go", "test", "-json", "./...")
-    if is_path_target(target):
-        folder = str(PurePosixPath(target).parent) if target.endswith(".go") else target.rstrip("/")
-        return ("go", "test", "-json", "." if folder == "." else f"./{folder.removeprefix('./')}")
-    return ("go", "test", "-json", "-run", target, "./...")
-
-
-def _cargo_argv(target: str, project: RunnerProject, root: str, report: str) -> tuple[str, ...]:
-    base = ("cargo", "test", "--no-fail-fast", "--color=never")
-    if not target:
-        return base
-    if target.endswith(".rs"):
-        stem = PurePosixPath(target).stem
-        return (*base, "--test", stem) if target.startswith("tests/") else (*base, stem)
-    return (*base, target)
-
-
 async def find_project(target: str, files: Files) -> RunnerProject:
-    """The nearest folder above `target` with a manifest, or the root.
-
-    Without a target, a root without manifests is replaced by the one child folder that has some. Raises
-    `ToolFailed` if several children have.
-    """
+    """The nearest folder above `target` with a manifest, or the root. Without a target, a root without
+    manifests is replaced by the one child folder that has some. Raises `ToolFailed` if several children
+    have."""
     for folder in _parent_folders(target):
         project = await _read_project(folder, files)
         if project is not None and project.manifests:
@@ -250,43 +219,28 @@ async def _read_project(folder: str, files: Files) -> RunnerProject | None:
         names = kinds.keys() | await _find_environments(folder, files)
     except (OSError, PathRefused):
         return None
-    manifests = {
-        name: await _read_text(_join_path(folder, name), files)
-        for name in MANIFESTS
-        if kinds.get(name) == "file"
-    }
+    present = [name for name in MANIFESTS if kinds.get(name) == "file"]
+    manifests = {name: await read_text(_join_path(folder, name), files) for name in present}
     return RunnerProject(folder, manifests, frozenset(names), await _read_sample(folder, files))
 
 
-async def _find_environments(folder: str, files: Files) -> frozenset[str]:
+async def _find_environments(folder: str, files: Files) -> set[str]:
     # A virtual environment is nearly always ignored, so no listing shows it.
     environments = set()
     for name in ENVIRONMENT_FOLDERS:
-        try:
+        with suppress(OSError, PathRefused):
             await files.stat(_join_path(folder, f"{name}/pyvenv.cfg"))
-        except (OSError, PathRefused):
-            continue
-        environments.add(name)
-    return frozenset(environments)
+            environments.add(name)
+    return environments
 
 
 async def _read_sample(folder: str, files: Files) -> str:
     for name in TEST_FOLDERS:
-        try:
-            entries = await files.entries(_join_path(folder, name))
-        except (OSError, PathRefused):
-            continue
-        for entry in entries:
-            if entry.kind == "file" and TEST_FILE.search(entry.path):
-                return await _read_text(entry.path, files)
+        with suppress(OSError, PathRefused):
+            for entry in await files.entries(_join_path(folder, name)):
+                if entry.kind == "file" and TEST_FILE.search(entry.path):
+                    return await read_text(entry.path, files)
     return ""
-
-
-async def _read_text(path: str, files: Files) -> str:
-    try:
-        return (await files.read(path)).decode("utf-8", "replace")
-    except (OSError, PathRefused):
-        return ""
 
 
 def _join_path(folder: str, name: str) -> str:
@@ -295,11 +249,10 @@ def _join_path(folder: str, name: str) -> str:
 
 
 def preview_command(command: RunnerCommand, root: str) -> Preview:
-    shown = " ".join(command.argv)
-    where = "" if command.folder == "." else f"in {command.folder}"
+    folder = "" if command.folder == "." else f"in {command.folder}"
     return Preview(
         title=f"run the tests with {command.runner}",
-        parts=(Part("run", shown, where),),
+        parts=(Part("run", " ".join(command.argv), folder),),
         argv=(command.argv,),
         lift=f"run_tests {command.runner} *",
         launch=Launch(command.argv, _absolute_folder(command, root)),
@@ -329,9 +282,11 @@ async def run_command(command: RunnerCommand, seconds: float, context: Context) 
     except CockpitError as error:
         raise ToolFailed(f"{error.message}; install it or name another `runner`") from error
     log = "".join(pieces) or ended.output
-    module = await _go_module(command, context)
+    go_mod = ""
+    if command.runner == "go":
+        go_mod = await read_text(_join_path(command.folder, "go.mod"), context.workspace.files)
     outcome = outcomes.make_paths_relative(
-        read_outcome(command, ended, report, log, module), cwd, command.folder
+        read_outcome(command.runner, report, log, go_mod), cwd, command.folder
     )
     return _build_result(command, ended, outcome, log, context)
 
@@ -340,27 +295,26 @@ def _absolute_folder(command: RunnerCommand, root: str) -> str:
     return root if command.folder == "." else f"{root}/{command.folder}"
 
 
-def read_outcome(
-    command: RunnerCommand, ended: ProcessResult, report: str, log: str, module: str = ""
-) -> RunOutcome:
+def read_outcome(runner: Runner, report: str, log: str, go_mod: str = "") -> RunOutcome:
     """The outcome of a finished run, from its report if there is one, else from its output."""
-    match command.runner:
+    match runner:
         case "pytest":
             try:
-                return parse_junit(report)
+                return reports.parse_junit(report)
             except ValueError:
-                return parse_pytest_text(log)
+                return reports.parse_pytest_text(log)
         case "jest" | "vitest":
             try:
-                return parse_javascript(report)
+                return reports.parse_javascript(report)
             except ValueError:
-                return RunOutcome(note=f"{command.runner} left no report")
+                return RunOutcome(note=f"{runner} left no report")
         case "unittest":
-            return parse_unittest(log)
+            return reports.parse_unittest(log)
         case "go":
-            return parse_go(log, module)
+            module = re.search(r"^module\s+(\S+)", go_mod, re.M)
+            return reports.parse_go(log, module[1] if module else "")
         case "cargo":
-            return parse_cargo(log)
+            return reports.parse_cargo(log)
 
 
 def _build_result(
@@ -396,22 +350,9 @@ async def choose_command(target: str, requested: Runner | Literal["auto"], conte
         raise ToolFailed(
             f"no test runner detected; set `runner` to one of {', '.join(RUNNERS)}, or use shell"
         )
-    return build_command(runner, project, target, root, _report_path(target, runner, context))
-
-
-def _report_path(target: str, runner: Runner, context: Context) -> str:
-    """A scratch file outside the project that a sandboxed program may write.
-
-    Its name depends only on the call, so that the approved command and the command that runs are equal.
-    """
+    # The report is a scratch file outside the project that a sandboxed program may write. Its name depends
+    # only on the call, so that the approved command and the command that runs are equal.
     call = f"{context.session.id} {context.session.agent} {runner} {target}"
     name = hashlib.sha256(call.encode()).hexdigest()[:16]
-    return scratch_file_path(context.workspace.root, f"{name}.report")
-
-
-async def _go_module(command: RunnerCommand, context: Context) -> str:
-    if command.runner != "go":
-        return ""
-    text = await _read_text(_join_path(command.folder, "go.mod"), context.workspace.files)
-    match = re.search(r"^module\s+(\S+)", text, re.M)
-    return match[1] if match else ""
+    report = scratch_file_path(context.workspace.root, f"{name}.report")
+    return build_command(runner, project, target, root, report)

@@ -11,10 +11,7 @@ MAX_LINE_WIDTH = 200
 
 @dataclass(frozen=True, slots=True)
 class FailedCase:
-    """A test that failed; with `is_error` it broke outside its assertions.
-
-    `path` is as the runner wrote it and may be empty; `line` counts from 1, and is 0 if unknown.
-    """
+    """A failed test. `is_error`: it broke outside its assertions. `path` is "" and `line` 0 if unknown."""
 
     name: str
     path: str = ""
@@ -78,29 +75,17 @@ def outcome_as_json(outcomes: RunOutcome, runner: str, argv: tuple[str, ...], ha
         {"name": f.name, "path": f.path, "line": f.line, "message": f.message, "error": f.is_error}
         for f in outcomes.failures
     ]
-    return {
-        "runner": runner,
-        "argv": list(argv),
-        "passed": outcomes.passed,
-        "failed": outcomes.failed,
-        "skipped": outcomes.skipped,
-        "errors": outcomes.errors,
-        "seconds": round(outcomes.seconds, 3),
-        "failures": failures,
-        "note": outcomes.note,
-        "log": handle,
+    counts: dict[str, Json] = {
+        key: getattr(outcomes, key) for key in ("passed", "failed", "skipped", "errors", "note")
     }
+    data: dict[str, Json] = {"runner": runner, "argv": list(argv), "failures": failures, "log": handle}
+    return data | counts | {"seconds": round(outcomes.seconds, 3)}
 
 
 def make_paths_relative(outcomes: RunOutcome, folder: str, prefix: str) -> RunOutcome:
-    """`outcomes` with paths relative to the root.
-
-    `folder` is the absolute folder the runner ran in, `prefix` the same relative to the root.
-    """
-    return replace(
-        outcomes,
-        failures=tuple(replace(f, path=_relative_path(f.path, folder, prefix)) for f in outcomes.failures),
-    )
+    """`outcomes` with paths relative to the root. `prefix` is the path of `folder`, where the runner ran."""
+    failures = (replace(case, path=_relative_path(case.path, folder, prefix)) for case in outcomes.failures)
+    return replace(outcomes, failures=tuple(failures))
 
 
 def _relative_path(path: str, folder: str, prefix: str) -> str:

@@ -8,12 +8,14 @@ test2json`). Cargo: the text of libtest and the compiler errors before it.
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 from xml.etree import ElementTree
 
 from cockpit.builtin.tools.run_tests.outcomes import FailedCase, RunOutcome, take_first_lines
 
 PYTEST_FRAME = re.compile(r"^(?P<path>[^\s:][^:\n]*\.\w+):(?P<line>\d+): ", re.MULTILINE)
+DECIMAL = re.compile(r"\d+(?:\.\d*)?")
 UNICODE_ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
 PYTEST_SUMMARY = re.compile(r"^(FAILED|ERROR) (?P<id>.+?)(?: - (?P<message>.*))?$", re.MULTILINE)
 PYTEST_COUNT = re.compile(r"(\d+) (failed|passed|skipped|xfailed|xpassed|errors?|deselected)\b")
@@ -35,15 +37,9 @@ def parse_junit(report: str) -> RunOutcome:
         skipped += "skipped" in verdicts
         passed += not verdicts & {"failure", "error", "skipped"}
         failures += _junit_failures(case)
-    seconds = sum(_parse_seconds(suite.get("time")) for suite in tree.iter("testsuite"))
+    times = (suite.get("time", "") for suite in tree.iter("testsuite"))
+    seconds = sum(float(time) for time in times if DECIMAL.fullmatch(time))
     return RunOutcome(passed, failed, skipped, errors, seconds, tuple(failures))
-
-
-def _parse_seconds(text: str | None) -> float:
-    try:
-        return float(text or 0)
-    except ValueError:
-        return 0.0
 
 
 def _junit_failures(case: ElementTree.Element) -> Iterator[FailedCase]:
@@ -55,7 +51,10 @@ def _junit_failures(case: ElementTree.Element) -> Iterator[FailedCase]:
         path, line = _pytest_place(body, classname, name)
         owner = classname.rsplit(".", 1)[-1]
         full = f"{owner}.{name}" if owner[:1].isupper() else name
-        message = _pytest_message(child.get("message", ""), body)
+        message = child.get("message", "")
+        if message in ("", "collection failure"):
+            marked = [line[1:].strip() for line in body.splitlines() if line.startswith("E ")]
+            message = "\n".join(marked) or body
         yield FailedCase(full, path, line, take_first_lines(message), is_error=child.tag == "error")
 
 
@@ -64,15 +63,8 @@ def _unescape_name(name: str) -> str:
     return UNICODE_ESCAPE.sub(lambda match: chr(int(match[1], 16)), name)
 
 
-def _pytest_message(message: str, body: str) -> str:
-    if message and message != "collection failure":
-        return message
-    marked = [line[1:].strip() for line in body.splitlines() if line.startswith("E ")]
-    return "\n".join(marked) or body
-
-
 def _pytest_place(body: str, classname: str, name: str) -> tuple[str, int]:
-    """Where the test failed: the last frame in its own file, else the deepest frame."""
+    """Where the test failed: the last frame in its file, else the deepest frame."""
     frames = [(match["path"], int(match["line"])) for match in PYTEST_FRAME.finditer(body)]
     own = [
         place for place in frames if _module_name(place[0]) and classname.startswith(_module_name(place[0]))
@@ -128,8 +120,8 @@ def parse_unittest(output: str) -> RunOutcome:
     failures = tuple(_unittest_failure(match) for match in UNITTEST_BLOCK.finditer(output))
     if ending is None:
         return RunOutcome(failures=failures, note="unittest did not reach its summary")
-    counts = {word: int(number) for word, number in re.findall(r"([a-z ]+)=(\d+)", ending[4] or "")}
-    counts = {word.strip(): number for word, number in counts.items()}
+    pairs = re.findall(r"([a-z ]+)=(\d+)", ending[4] or "")
+    counts = {word.strip(): int(number) for word, number in pairs}
     failed, errors = counts.get("failures", 0), counts.get("errors", 0)
     skipped = counts.get("skipped", 0) + counts.get("expected failures", 0)
     # unittest counts a test with subtests once, however many of them fail.
@@ -222,10 +214,12 @@ def _javascript_failures(suite: dict[str, Any]) -> Iterator[FailedCase]:
     for case in cases:
         if case.get("status") == "failed":
             message = COLOUR_CODE.sub("", "\n".join(str(part) for part in case.get("failureMessages") or ()))
-            line = _frame_line(message, path) or _location_line(case)
-            yield FailedCase(
-                _javascript_name(case), path, line, take_first_lines(JAVASCRIPT_STACK_LINE.sub("", message))
-            )
+            location = case.get("location")
+            line = location.get("line") if isinstance(location, dict) else 0
+            line = _frame_line(message, path) or (line if isinstance(line, int) else 0)
+            titles = [*(case.get("ancestorTitles") or ()), case.get("title") or case.get("fullName") or "?"]
+            name = " > ".join(map(str, titles))
+            yield FailedCase(name, path, line, take_first_lines(JAVASCRIPT_STACK_LINE.sub("", message)))
     if suite.get("status") == "failed" and not cases:
         message = COLOUR_CODE.sub("", str(suite.get("message") or "the file could not be run"))
         # jest writes eight lines of advice before the error itself.
@@ -235,21 +229,9 @@ def _javascript_failures(suite: dict[str, Any]) -> Iterator[FailedCase]:
         yield FailedCase(name, path, _frame_line(message, path), take_first_lines(message), is_error=True)
 
 
-def _javascript_name(case: dict[str, Any]) -> str:
-    titles = [str(title) for title in case.get("ancestorTitles") or ()]
-    return " > ".join([*titles, str(case.get("title") or case.get("fullName") or "?")])
-
-
 def _frame_line(message: str, path: str) -> int:
-    return next(
-        (int(match["line"]) for match in JAVASCRIPT_FRAME.finditer(message) if match["path"] == path), 0
-    )
-
-
-def _location_line(case: dict[str, Any]) -> int:
-    location = case.get("location")
-    line = location.get("line") if isinstance(location, dict) else 0
-    return line if isinstance(line, int) else 0
+    frames = JAVASCRIPT_FRAME.finditer(message)
+    return next((int(frame["line"]) for frame in frames if frame["path"] == path), 0)
 
 
 GO_PLACE = re.compile(r"^\s*(?P<path>[^\s:]+\.go):(?P<line>\d+)(?::\d+)?: ", re.M)
@@ -257,10 +239,7 @@ GO_NOISE = re.compile(r"^\s*(=== |--- |PASS|FAIL|ok |\? |exit status|coverage:)"
 
 
 def parse_go(output: str, module: str = "") -> RunOutcome:
-    """Parse the events.
-
-    `module` is the module path of go.mod, by which files become relative to its folder.
-    """
+    """Parse the events. `module` is the module path of go.mod: paths become relative to its folder."""
     outputs: dict[tuple[str, str], str] = {}
     ended: dict[tuple[str, str], str] = {}
     seconds = 0.0
@@ -277,37 +256,24 @@ def parse_go(output: str, module: str = "") -> RunOutcome:
     tests = {key: action for key, action in ended.items() if key[1]}
     parents = {(package, test.rsplit("/", 1)[0]) for package, test in tests if "/" in test}
     leaves = {key: action for key, action in tests.items() if key not in parents}
-    failures = [
-        _go_failure(key, outputs.get(key, ""), module) for key, action in leaves.items() if action == "fail"
-    ]
+    tested = {package for package, _ in tests}
+    failed = [key for key, action in leaves.items() if action == "fail"]
     broken = [
-        _go_failure(key, outputs.get(key, ""), module, True)
-        for key, action in ended.items()
-        if action == "fail" and not key[1] and not any(package == key[0] for package, _ in tests)
+        key for key, action in ended.items() if action == "fail" and not key[1] and key[0] not in tested
+    ]
+    failures = [
+        _go_failure(key, outputs.get(key, ""), module, is_error=key in broken) for key in failed + broken
     ]
     actions = list(leaves.values())
-    return RunOutcome(
-        actions.count("pass"),
-        actions.count("fail"),
-        actions.count("skip"),
-        len(broken),
-        seconds,
-        (*failures, *broken),
-    )
+    passed, skipped = actions.count("pass"), actions.count("skip")
+    return RunOutcome(passed, len(failed), skipped, len(broken), seconds, tuple(failures))
 
 
-def _go_events(output: str) -> list[dict[str, Any]]:
-    events = []
+def _go_events(output: str) -> Iterator[dict[str, Any]]:
     for line in output.splitlines():
-        if not line.startswith("{"):
-            continue
-        try:
-            event = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(event, dict):
-            events.append(event)
-    return events
+        if line.startswith("{"):
+            with suppress(ValueError):
+                yield json.loads(line)
 
 
 def _event_text(event: dict[str, Any], key: str) -> str:
@@ -315,7 +281,7 @@ def _event_text(event: dict[str, Any], key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _go_failure(key: tuple[str, str], output: str, module: str, is_error: bool = False) -> FailedCase:
+def _go_failure(key: tuple[str, str], output: str, module: str, is_error: bool) -> FailedCase:
     package, test = key
     folder = package.removeprefix(module).strip("/") if module and package.startswith(module) else ""
     path, line = "", 0
@@ -358,7 +324,10 @@ def parse_cargo(output: str) -> RunOutcome:
     failures = tuple(_cargo_failures(output))
     if passed + failed + skipped:
         return RunOutcome(passed, failed, skipped, 0, seconds, failures)
-    broken = tuple(_compile_errors(output))
+    broken = tuple(
+        FailedCase("compile error", match["path"], int(match["line"]), match["message"], is_error=True)
+        for match in COMPILE_ERROR.finditer(output)
+    )
     note = "the code does not compile" if broken else ""
     return RunOutcome(errors=len(broken), seconds=seconds, failures=broken, note=note)
 
@@ -375,8 +344,3 @@ def _cargo_failures(output: str) -> Iterator[FailedCase]:
         message = message.split("stack backtrace:")[0].split("\nnote: run with")[0]
         path, line = (place["path"], int(place["line"])) if place else ("", 0)
         yield FailedCase(name, path.removeprefix("./"), line, take_first_lines(message))
-
-
-def _compile_errors(output: str) -> Iterator[FailedCase]:
-    for match in COMPILE_ERROR.finditer(output):
-        yield FailedCase("compile error", match["path"], int(match["line"]), match["message"], is_error=True)

@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from cockpit.builtin.tools.text_reads import expand_braces, is_readable
 from cockpit.plugin import hookimpl
 from cockpit.plugin.arguments import parse, schema, typed
-from cockpit.plugin.context import Context, PathRefused
+from cockpit.plugin.context import Context
 from cockpit.plugin.tools import Alias, Arguments, Cap, Done, Preview, Tool, ToolFailed
 from cockpit.plugin.values import Register, Scope
 from cockpit.protocol.messages import Json
@@ -20,7 +21,6 @@ from cockpit.protocol.messages import Json
 if TYPE_CHECKING:
     from cockpit.builtin.tools.search.engines import FileHits, HitLine, SearchRequest
 
-BRACES = re.compile(r"\{([^{}]*)\}")
 MAX_PATTERNS = 256
 MAX_LINE_WIDTH = 240
 MAX_FILE_BYTES = 10_000_000
@@ -46,8 +46,6 @@ async def search(arguments: SearchArguments, context: Context) -> Done:
     from cockpit.builtin.tools.search.engines import SearchRequest
 
     pattern = escape_literal(arguments.pattern) if arguments.literal else translate_pattern(arguments.pattern)
-    if not arguments.pattern:
-        raise ToolFailed("`pattern` is empty; write what to search for")
     limit = max(1, min(arguments.limit, MAX_MATCHES))
     files, large = await _select_files(arguments, context)
     request = SearchRequest(
@@ -60,7 +58,7 @@ async def search(arguments: SearchArguments, context: Context) -> Done:
     )
     hits, is_complete = await _run_engine(request, context)
     # A file that must not be read is left out silently: even that it matched would reveal something.
-    hits = [file for file in hits if _is_readable(file.path, context)]
+    hits = [file for file in hits if is_readable(file.path, context)]
     notes = _build_notes(arguments, files, large, is_complete)
     text = format_hits(hits, limit, notes)
     return Done(text, data=_hits_as_json(hits, limit), is_error=not is_complete and not hits)
@@ -102,14 +100,6 @@ async def _run_engine(request: "SearchRequest", context: Context) -> "tuple[list
     return await engines.run_python(request, processes)
 
 
-def _is_readable(path: str, context: Context) -> bool:
-    try:
-        context.workspace.resolve(path, "read")
-    except PathRefused:
-        return False
-    return True
-
-
 def _build_notes(
     arguments: SearchArguments, files: Sequence[str], large: int, is_complete: bool
 ) -> list[str]:
@@ -130,11 +120,9 @@ def _build_notes(
 
 
 def compile_globs(glob: str) -> Callable[[str], bool]:
-    """A predicate for paths relative to the root. An empty glob matches every file.
-
-    Patterns are gitignore's, with `{a,b}`: `*.py` matches at any depth, `src/*.py` only in `src`, `src/`
-    everything below it. A pattern after `!` excludes.
-    """
+    """A predicate for paths relative to the root. An empty glob matches every file. Patterns are gitignore's,
+    with `{a,b}`: `*.py` matches at any depth, `src/*.py` only in `src`, `src/` everything below it. A pattern
+    after `!` excludes."""
     patterns = split_globs(glob)
     included = [pattern for pattern in patterns if not pattern.startswith("!")]
     is_included = _compile_patterns(included)
@@ -145,20 +133,7 @@ def compile_globs(glob: str) -> Callable[[str], bool]:
 def split_globs(glob: str) -> list[str]:
     """The patterns in `glob`, separated by commas or blanks outside braces, with the braces expanded."""
     parts = [part for part in re.split(r"[,\s]+(?![^{}]*\})", glob.strip()) if part]
-    return [pattern for part in parts for pattern in _expand_braces(part)]
-
-
-def _expand_braces(part: str) -> list[str]:
-    pending, expanded = [part], list[str]()
-    while pending and len(pending) + len(expanded) < MAX_PATTERNS:
-        pattern = pending.pop(0)
-        braces = BRACES.search(pattern)
-        if braces is None:
-            expanded.append(pattern)
-            continue
-        head, tail = pattern[: braces.start()], pattern[braces.end() :]
-        pending += [head + choice + tail for choice in braces[1].split(",")]
-    return expanded + pending
+    return [pattern for part in parts for pattern in expand_braces(part, MAX_PATTERNS)]
 
 
 def _compile_patterns(patterns: list[str]) -> Callable[[str], bool]:
@@ -229,27 +204,14 @@ async def preview(arguments: Arguments, context: Context) -> Preview:
 
 
 # The names other agents use for this tool and its arguments.
+GREP_CONTEXT = (("-C", "context"), ("-A", "context"), ("-B", "context"))
+GREP_IGNORED = ("-n", "-i", "output_mode", "multiline", "type")
+INCLUDE = (("include", "glob"), ("max_results", "limit"))
 ALIASES = (
-    Alias(
-        "Grep",
-        (
-            ("-C", "context"),
-            ("-A", "context"),
-            ("-B", "context"),
-            ("-n", ""),
-            ("-i", ""),
-            ("output_mode", ""),
-            ("head_limit", "limit"),
-            ("multiline", ""),
-            ("type", ""),
-        ),
-    ),
-    Alias("grep", (("include", "glob"), ("max_results", "limit"), ("query", "pattern"))),
-    Alias(
-        "grep_files",
-        (("include", "glob"), ("max_results", "limit"), ("before", "context"), ("after", "context")),
-    ),
-    Alias("search_text", (("query", "pattern"), ("include", "glob"), ("max_results", "limit"))),
+    Alias("Grep", (*GREP_CONTEXT, ("head_limit", "limit"), *((name, "") for name in GREP_IGNORED))),
+    Alias("grep", (*INCLUDE, ("query", "pattern"))),
+    Alias("grep_files", (*INCLUDE, ("before", "context"), ("after", "context"))),
+    Alias("search_text", (*INCLUDE, ("query", "pattern"))),
     Alias("search_files", (("regex", "pattern"), ("query", "pattern"), ("file_pattern", "glob"))),
     Alias("search_file_content", (("include", "glob"),)),
 )

@@ -39,10 +39,8 @@ LOOKAROUND = re.compile(r"\(\?(?:=|!|<=|<!|>|\(|P=)")
 
 @dataclass(frozen=True, slots=True)
 class TranslatedPattern:
-    """A pattern for each engine; `ripgrep` is None where only Python can run it.
-
-    `has_upper`: a literal letter is upper case, which makes the smart case sensitive.
-    """
+    """A pattern for each engine; `ripgrep` is None where only Python can run it. `has_upper`: a literal
+    letter is upper case, which makes the smart case sensitive."""
 
     python: str
     ripgrep: str | None
@@ -51,28 +49,29 @@ class TranslatedPattern:
 
 def escape_literal(text: str) -> TranslatedPattern:
     """The pattern that matches `text` itself."""
-    _refuse_line_ends(text)
+    _check_pattern(text)
     escaped = re.sub(r"([\\.+*?()|\[\]{}^$#&~\-])", r"\\\1", text)
     return TranslatedPattern(escaped, escaped, any(character.isupper() for character in text))
 
 
 def translate_pattern(pattern: str) -> TranslatedPattern:
     """Raises `ToolFailed` for a pattern that is invalid or ambiguous."""
-    if not pattern:
-        raise ToolFailed("`pattern` is empty; write what to search for")
-    _refuse_line_ends(pattern)
+    _check_pattern(pattern)
     reader = _PatternTranslator(pattern)
     reader.run()
+    python, ripgrep = ("".join(parts) for parts in zip(*reader.out, strict=True))
     try:
-        re.compile(reader.python)
+        re.compile(python)
     except (re.error, OverflowError, RecursionError) as error:
         raise ToolFailed(
             f"`pattern` is not a valid regular expression: {error}; to search for it as text set literal=true"
         ) from error
-    return TranslatedPattern(reader.python, None if reader.only_python else reader.ripgrep, reader.has_upper)
+    return TranslatedPattern(python, None if reader.only_python else ripgrep, reader.has_upper)
 
 
-def _refuse_line_ends(pattern: str) -> None:
+def _check_pattern(pattern: str) -> None:
+    if not pattern:
+        raise ToolFailed("`pattern` is empty; write what to search for")
     if "\n" in pattern or "\0" in pattern:
         raise ToolFailed("search matches one line at a time; search for the first line and use `context`")
 
@@ -85,14 +84,6 @@ class _PatternTranslator:
         self.out: list[tuple[str, str]] = []
         self.only_python = False
         self.has_upper = False
-
-    @property
-    def python(self) -> str:
-        return "".join(python for python, _ in self.out)
-
-    @property
-    def ripgrep(self) -> str:
-        return "".join(ripgrep for _, ripgrep in self.out)
 
     def run(self) -> None:
         while self.at < len(self.text):

@@ -1,6 +1,6 @@
 """The two search engines, ripgrep and Python: a `SearchRequest` in, equal `FileHits` out.
 
-Both are given the exact list of files, so that what is ignored is decided in one place.
+Both receive the exact list of files, so that only one place decides which files are ignored.
 """
 
 import base64
@@ -62,19 +62,9 @@ async def run_ripgrep(request: SearchRequest, processes: Processes) -> list[File
     program = shutil.which("rg", path=absolute_search_path(os.environ.get("PATH", os.defpath)))
     if program is None or request.pattern.ripgrep is None:
         raise RipgrepUnavailable
-    base = (
-        program,
-        "--no-config",
-        "--json",
-        "--no-messages",
-        "--no-ignore",
-        "--no-mmap",
-        "--crlf",
-        "--ignore-case" if request.ignore_case else "--case-sensitive",
-        f"--context={request.context}",
-        f"--regexp={request.pattern.ripgrep}",
-        "--",
-    )
+    case = "--ignore-case" if request.ignore_case else "--case-sensitive"
+    fixed = ("--no-config", "--json", "--no-messages", "--no-ignore", "--no-mmap", "--crlf", case)
+    base = (program, *fixed, f"--context={request.context}", f"--regexp={request.pattern.ripgrep}", "--")
     hits_by_path: dict[str, FileHits] = {}
     for chunk in split_files(request.files):
         pieces: list[str] = []
@@ -83,9 +73,8 @@ async def run_ripgrep(request: SearchRequest, processes: Processes) -> list[File
         )
         output = "".join(pieces)
         if ended.timed_out:
-            raise ToolFailed(
-                f"search took longer than {SEARCH_SECONDS:.0f} s; name a smaller `path` or a `glob`"
-            )
+            message = f"search took longer than {SEARCH_SECONDS:.0f} s; name a smaller `path` or a `glob`"
+            raise ToolFailed(message)
         if ended.code > 1 and not output.lstrip().startswith("{"):
             raise RipgrepUnavailable
         hits_by_path |= {hits.path: hits for hits in read_ripgrep(output, request)}
@@ -116,7 +105,7 @@ def read_ripgrep(output: str, request: SearchRequest) -> Iterator[FileHits]:
             continue
         message = json.loads(line)
         kind, data = message["type"], message["data"]
-        path = _decode_path(data["path"]) if "path" in data else ""
+        path = os.fsdecode(_decode_bytes(data["path"])) if "path" in data else ""
         match kind:
             case "match" | "context":
                 rows.setdefault(path, []).append(_parse_line(data, kind == "match"))
@@ -150,10 +139,6 @@ def _decode_bytes(data: dict[str, str]) -> bytes:
     return base64.b64decode(data["bytes"]) if "bytes" in data else data["text"].encode()
 
 
-def _decode_path(data: dict[str, str]) -> str:
-    return os.fsdecode(_decode_bytes(data)) if "bytes" in data else data["text"]
-
-
 async def run_python(request: SearchRequest, processes: Processes) -> tuple[list[FileHits], bool]:
     """The hits, and whether the search finished in time."""
     message = {
@@ -177,9 +162,8 @@ async def run_python(request: SearchRequest, processes: Processes) -> tuple[list
     lines = [line for line in output.splitlines() if line.startswith("{") and line.endswith("}")]
     if ended.code and not ended.timed_out and not lines:
         raise ToolFailed(f"the search ended with code {ended.code}: {output.strip()[-300:]}")
-    return [_parse_hits(json.loads(line)) for line in lines], not ended.timed_out
-
-
-def _parse_hits(data: dict[str, Any]) -> FileHits:
-    rows = tuple(HitLine(line, text, column) for line, text, column in data["rows"])
-    return FileHits(data["path"], data["count"], rows)
+    hits = [
+        FileHits(data["path"], data["count"], tuple(HitLine(*row) for row in data["rows"]))
+        for data in map(json.loads, lines)
+    ]
+    return hits, not ended.timed_out

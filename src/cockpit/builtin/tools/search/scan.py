@@ -1,4 +1,4 @@
-"""The Python search engine, a program of its own: `python -I -S scan.py`.
+"""The Python search engine, a separate program: `python -I -S scan.py`.
 
 A running `re` match cannot be stopped and holds the interpreter lock, so a pattern that backtracks without
 end must be in a process that can be killed. Reads one JSON request from stdin and writes one JSON object per
@@ -36,9 +36,7 @@ def scan_text(
     text: str, pattern: re.Pattern[str], context: int, limit: int
 ) -> tuple[int, list[list[object]]]:
     """Count the matching lines; rows [line, text, column] of the first `limit` matches and their context.
-
-    `column` is where the match starts, from 0, or -1 for a context line.
-    """
+    `column` is where the match starts, from 0, or -1 for a context line."""
     lines = split_lines(text)
     hits = [(at, match.start()) for at, line in enumerate(lines) if (match := find_match(line, pattern))]
     columns = dict(hits)

@@ -5,8 +5,7 @@ Start with `lifecycle.py` (enter, leave, prune) and `merge.py`. The git work its
 """
 
 from cockpit.builtin.tools.worktrees import lifecycle, merge
-from cockpit.builtin.tools.worktrees.lifecycle import describe_entry
-from cockpit.builtin.tools.worktrees.summaries import describe_worktrees
+from cockpit.builtin.tools.worktrees.lifecycle import describe_entry, describe_worktrees
 from cockpit.errors import CockpitError
 from cockpit.plugin import hookimpl
 from cockpit.plugin.context import Context
@@ -38,42 +37,37 @@ def register_deciders(register: Register, scope: Scope) -> None:
 
 
 async def judge_worktree_call(judged: Judged) -> Verdict | None:
-    """Judge a call of a worktree tool.
-
-    A dry run is free. Merging into the user's branch and discarding work are the user's decision, in every
-    mode.
-    """
+    """Judge a call of a worktree tool. Only the user may allow a merge or the loss of work, in every mode."""
     arguments, capabilities = judged.call.arguments, judged.tool.capabilities
     match judged.tool.name:
         case "merge_worktree" | "prune_worktrees" if arguments.get("dry_run") is True:
             return Verdict("allow", capabilities=frozenset({"fs.read"}))
         case "merge_worktree":
-            reason, risk, rule, person_only = "it merges a worktree into your branch", 40, "merge", True
+            reason, risk, rule, user_only = "it merges a worktree into your branch", 40, "merge", True
         case "leave_worktree" if arguments.get("discard") is True:
-            reason, risk, rule, person_only = "it discards the work in a worktree", 60, "discard", True
+            reason, risk, rule, user_only = "it discards the work in a worktree", 60, "discard", True
         case "leave_worktree":
             return Verdict("allow", capabilities=capabilities)
         case "prune_worktrees" if arguments.get("unmerged") is True:
-            reason, risk, rule, person_only = "it discards work that exists nowhere else", 60, "prune", True
+            reason, risk, rule, user_only = "it discards work that exists nowhere else", 60, "prune", True
         case "prune_worktrees":
-            reason, risk, rule, person_only = "it removes worktrees", 30, "prune", False
+            reason, risk, rule, user_only = "it removes worktrees", 30, "prune", False
         case "enter_worktree":
             reason = "it creates a worktree and works there"
             return Verdict("ask", reason, 20, capabilities, ("worktree.enter",))
         case _:
             return None
     rules = (f"worktree.{rule}",)
-    return Verdict("ask", reason, risk, capabilities, rules, may_remember=False, person_only=person_only)
+    return Verdict("ask", reason, risk, capabilities, rules, may_remember=False, user_only=user_only)
 
 
 async def _run_worktree(invoked: Invoked, context: Context) -> CommandAnswer:
     match invoked.text.split():
         case [] | ["list"]:
             return _show_text(await _list_worktrees(context))
-        case ["enter", name]:
-            return _show_text(describe_entry(await context.session.worktrees.enter(name)))
-        case ["enter", name, ref]:
-            return _show_text(describe_entry(await context.session.worktrees.enter(name, ref=ref)))
+        case ["enter", name, *rest] if len(rest) < 2:
+            entry = await context.session.worktrees.enter(name, ref="".join(rest))
+            return _show_text(describe_entry(entry))
         case ["leave"]:
             return await _call_tool(context, "leave_worktree", {})
         case ["leave", "keep" | "merge" | "remove" as action]:

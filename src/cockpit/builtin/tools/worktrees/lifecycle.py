@@ -6,11 +6,12 @@ nowhere else is never discarded without an explicit argument.
 
 import asyncio
 import posixpath
-from dataclasses import asdict, dataclass
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
-from cockpit.builtin.tools.worktrees.summaries import KEYWORDS, describe_pruned, make_title
 from cockpit.plugin.arguments import parse, schema, typed
 from cockpit.plugin.context import Context
 from cockpit.plugin.tools import Alias, Arguments, Done, Part, Preview, Tool, ToolFailed
@@ -19,18 +20,17 @@ from cockpit.protocol.messages import Json
 from cockpit.workspace.worktrees.git_client import open_repository
 from cockpit.workspace.worktrees.inventory import MAX_AGE_HOURS, find_worktree, prune_worktrees, read_row
 from cockpit.workspace.worktrees.lifecycle import commit_work, discard_worktree
+from cockpit.workspace.worktrees.values import MergeTrial, PruneOutcome, WorktreeRow
 
-MERGE_TOOL = "merge_worktree"
-
+KEYWORDS = ("worktree", "branch", "isolate", "parallel", "git")
+MAX_LISTED = 40
 
 # Entering
 
 
 @dataclass(frozen=True, slots=True)
 class EnterWorktree:
-    name: Annotated[
-        str, "what it is for, in a word or two; an existing worktree of that name is entered again"
-    ]
+    name: Annotated[str, "its purpose in a word or two; an existing worktree of that name is entered again"]
     ref: Annotated[str, "from this commit or branch; empty: what is checked out now"] = ""
     create: Annotated[bool, "false: only enter an existing worktree"] = True
     carry: Annotated[bool, "with what is not committed yet (without a ref)"] = True
@@ -46,22 +46,19 @@ async def enter_worktree(arguments: EnterWorktree, context: Context) -> Done:
 
 def describe_entry(worktree: AgentWorktree) -> str:
     """Describe where the session works now, and how to leave."""
-    lines = [
+    lines = (
         f"You work in the worktree {worktree.name} now: {worktree.root}, on the branch {worktree.branch}.",
         f"Name files relative to it. {worktree.origin} itself is not changed from here.",
         *worktree.notes,
         "leave_worktree (the user: /worktree leave) brings you back: keep, merge or remove.",
-    ]
+    )
     return "\n".join(lines)
 
 
 async def preview_enter(arguments: Arguments, context: Context) -> Preview:
-    """Preview where the session would work and what the worktree starts from."""
     entry = parse(EnterWorktree, arguments)
-    start = entry.ref or ("HEAD, with what is not committed yet" if entry.carry else "HEAD")
-    detail = (
-        f"a folder and a branch of its own under .cockpit/worktrees, from {start}; your tree stays as it is"
-    )
+    start = entry.ref or ("HEAD with uncommitted changes" if entry.carry else "HEAD")
+    detail = f"a separate folder and branch under .cockpit/worktrees, from {start}; your tree is not changed"
     return Preview(f"work in the worktree {entry.name}", (Part("enter", entry.name, detail),))
 
 
@@ -91,9 +88,8 @@ def enter_tool() -> Tool:
         preview=preview_enter,
         title=make_title("enter worktree", "name"),
         deferred=True,
-        aliases=(
-            Alias("EnterWorktree", reshape=normalize_enter),
-            Alias("git_worktree_enter", reshape=normalize_enter),
+        aliases=tuple(
+            Alias(name, reshape=normalize_enter) for name in ("EnterWorktree", "git_worktree_enter")
         ),
         keywords=KEYWORDS,
         seconds=600.0,
@@ -106,9 +102,7 @@ def enter_tool() -> Tool:
 @dataclass(frozen=True, slots=True)
 class LeaveWorktree:
     keep: Annotated[bool, "leave its work on its branch, for later"] = False
-    merge: Annotated[bool, "merge its work into the branch of the session's folder (the user is asked)"] = (
-        False
-    )
+    merge: Annotated[bool, "merge its work into the session's branch (the user is asked)"] = False
     remove: Annotated[bool, "remove the worktree and its branch"] = False
     discard: Annotated[bool, "with remove: even with work that exists nowhere else"] = False
 
@@ -128,7 +122,7 @@ async def leave_worktree(arguments: LeaveWorktree, context: Context) -> Done:
     text = f"You work in the session's folder again: {context.session.root}.\n{outcome}"
     if not arguments.merge or outcome.startswith("Nothing"):
         return Done(text)
-    result = await context.session.call_tool(MERGE_TOOL, {"branch": worktree.branch, "remove": True})
+    result = await context.session.call_tool("merge_worktree", {"branch": worktree.branch, "remove": True})
     return Done(f"{text}\n{result.text}", result.blocks, is_error=result.outcome != "ok")
 
 
@@ -149,10 +143,8 @@ async def _settle_work(arguments: LeaveWorktree, context: Context, worktree: Age
     work += f", {row.uncommitted} files not committed" if row.uncommitted else ""
     unmerged = bool(row.uncommitted) or not row.is_merged
     if unmerged and not (arguments.keep or arguments.merge or (arguments.remove and arguments.discard)):
-        raise ToolFailed(
-            f"{name} has work that exists nowhere else ({work}): say `keep`, `merge`, or "
-            "`remove` with `discard`"
-        )
+        choices = "set `keep`, `merge`, or `remove` with `discard`"
+        raise ToolFailed(f"{name} has work that exists nowhere else ({work}); {choices}")
     if arguments.remove and not arguments.merge:
         await discard_worktree(git.at(tree.origin), tree)
         return f"{name} was removed, with its branch."
@@ -205,20 +197,16 @@ async def preview_prune(arguments: Arguments, context: Context) -> Preview:
     request = parse(PruneWorktrees, arguments)
     if request.dry_run:
         return Preview(title="prune worktrees (dry run)")
-    dry_run = await _prune(request, context, dry_run=True)
+    dry_run = await run_prune(replace(request, dry_run=True), context)
     return Preview("prune worktrees", (Part("prune", "prune worktrees", dry_run.text),))
 
 
-async def run_prune(arguments: PruneWorktrees, context: Context) -> Done:
-    return await _prune(arguments, context, arguments.dry_run)
-
-
-async def _prune(request: PruneWorktrees, context: Context, dry_run: bool) -> Done:
+async def run_prune(request: PruneWorktrees, context: Context) -> Done:
     git, repository = await open_repository(context.workspace.processes, context.workspace.root)
     outcomes = await prune_worktrees(
-        git, repository, request.max_age_hours, dry_run, request.unmerged, request.name
+        git, repository, request.max_age_hours, request.dry_run, request.unmerged, request.name
     )
-    return Done(describe_pruned(outcomes, dry_run), data=[asdict(outcome) for outcome in outcomes])
+    return Done(describe_pruned(outcomes, request.dry_run), data=[asdict(outcome) for outcome in outcomes])
 
 
 def prune_tool() -> Tool:
@@ -235,4 +223,64 @@ def prune_tool() -> Tool:
         aliases=(Alias("worktree_prune"), Alias("WorktreePrune")),
         keywords=(*KEYWORDS, "clean"),
         seconds=600.0,
+    )
+
+
+# Worktrees and merges as text
+
+
+def describe_worktree(row: WorktreeRow) -> str:
+    """Describe a worktree: `fix  cockpit/fix-1  2 commits, 3 files +10 -2, not merged, in use`."""
+    parts: list[str] = []
+    if row.files:
+        parts.append(f"{row.commits} commits, {row.files} files +{row.added} -{row.removed}")
+        parts.append("merged" if row.is_merged else "not merged")
+    if row.uncommitted:
+        parts.append(f"{row.uncommitted} files not committed")
+    parts = parts or ["no changes"]
+    if row.is_in_use:
+        parts.append("in use")
+    hours = max(0.0, (time.time() - row.used) / 3600)
+    parts.append(f"{hours:.0f} h old" if hours < 48 else f"{hours / 24:.0f} days old")
+    return f"{row.name or '(no folder)'}  {row.branch}  {', '.join(parts)}"
+
+
+def describe_worktrees(rows: Iterable[WorktreeRow]) -> str:
+    return "\n".join(map(describe_worktree, rows)) or "there are no worktrees"
+
+
+def describe_merge(merge: MergeTrial) -> str:
+    """Describe what a merge would change, or why it is not possible."""
+    heading = f"{merge.branch} into {merge.target}"
+    if merge.conflicts:
+        listed = "\n".join(f"  {path}" for path in merge.conflicts)
+        return f"{heading}: conflicts in {len(merge.conflicts)} files, nothing was changed:\n{listed}"
+    if not merge.new:
+        return f"{heading}: there is nothing to merge"
+    lines = [f"{heading}: {len(merge.files)} files +{merge.added} -{merge.removed}, no conflict"]
+    files = merge.files[:MAX_LISTED]
+    lines += [f"  {file.change} {file.path} (+{file.added} -{file.removed})" for file in files]
+    if len(merge.files) > MAX_LISTED:
+        lines.append(f"  and {len(merge.files) - MAX_LISTED} more files")
+    lines += [f"commits: {len(merge.subjects)}"] if merge.subjects else []
+    lines += [f"  {subject}" for subject in merge.subjects[:MAX_LISTED]]
+    if merge.uncommitted:
+        lines.append(f"{merge.uncommitted} files of its worktree are not committed yet; they will be, first")
+    lines += [f"no agent may change {path}: {reason}" for path, reason in merge.refused]
+    return "\n".join(lines)
+
+
+def describe_pruned(outcomes: Iterable[PruneOutcome], dry_run: bool) -> str:
+    removed = "would be removed" if dry_run else "removed"
+    lines = [
+        f"{removed if row.gone else 'kept'}: {row.name or row.branch} ({row.reason})" for row in outcomes
+    ]
+    return "\n".join(lines) or "there are no worktrees"
+
+
+def make_title(verb: str, *names: str) -> Callable[[Arguments], str]:
+    """Make a tool's title of a verb and the arguments called `names`."""
+
+    return lambda arguments: " ".join(
+        (verb, *(str(arguments[name]) for name in names if arguments.get(name)))
     )

@@ -1,7 +1,6 @@
 """The tool `merge_worktree`: merges the branch of a worktree, as one change that the user reviews as a whole.
 
-The merge is tried for the preview and again before it is applied; it is applied only if both have the same
-result.
+The merge is tried for the preview and again when it runs; it is applied only if both results are the same.
 """
 
 import asyncio
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Annotated
 
 from cockpit.builtin.tools.file_changes import announce_changes
-from cockpit.builtin.tools.worktrees.summaries import KEYWORDS, describe_merge, make_title
+from cockpit.builtin.tools.worktrees.lifecycle import KEYWORDS, describe_merge, make_title
 from cockpit.errors import CockpitError
 from cockpit.plugin.arguments import parse, schema, typed
 from cockpit.plugin.changes import ChangeSet, DeleteFile, Edit, WriteFile
@@ -91,18 +90,16 @@ def _require_own_tree(merge: MergeTrial, repository: Repository) -> None:
 
 
 async def _plan_changes(merge: MergeTrial, scratch: str, context: Context) -> ChangeSet | None:
-    """Plan the merge as a change of files that can be reviewed hunk by hunk.
-
-    None for a merge with links or submodules, or into a branch that is not checked out.
-    """
+    """Plan the merge as a change of files that can be reviewed hunk by hunk. None for a merge with links or
+    submodules, or into a branch that is not checked out."""
     if not merge.tree or any(file.mode not in REGULAR_MODES for file in merge.files):
         return None
+    call = context.call.call.id if context.call else ""
     try:
         edits = await asyncio.to_thread(
             lambda: tuple(_file_edit(file, merge.tree, scratch) for file in merge.files)
         )
-        running = context.call
-        return await context.workspace.plan(edits, context.session.agent, running.call.id if running else "")
+        return await context.workspace.plan(edits, context.session.agent, call)
     except (CockpitError, OSError):
         # For example too large to show; the preview then only has its numbers.
         return None
@@ -149,9 +146,9 @@ def merge_tool() -> Tool:
         title=make_title("merge", "branch"),
         preview=preview_merge,
         deferred=True,
-        aliases=(
-            Alias("WorktreeMergeBack", (("source_branch", "branch"), ("target_branch", "target"))),
-            Alias("worktree_merge_back", (("source_branch", "branch"), ("target_branch", "target"))),
+        aliases=tuple(
+            Alias(name, (("source_branch", "branch"), ("target_branch", "target")))
+            for name in ("WorktreeMergeBack", "worktree_merge_back")
         ),
         keywords=(*KEYWORDS, "merge"),
         seconds=600.0,
