@@ -183,7 +183,7 @@ class LiveNavigator:
         return servers.log(name) if servers is not None else {}
 
     async def _request(self, action: str, ask: "Callable[[LanguageServers], Awaitable[T | NoAnswer]]") -> T:
-        """What a server answers. Raises `NotPossible`, whose message names the `action`."""
+        """The answer of a server. Raises `NotPossible`, whose message names the `action`."""
         servers = (await self.life.sources()).servers
         if servers is None:
             raise NotPossible(f"no language server is available to {action}", INSTALL_HINT)
@@ -206,7 +206,7 @@ def _notify_changed(live: Backends, paths: tuple[str, ...]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class NavigatorConfig:
-    """What a navigator is made from. `state` and `cache` are cockpit's folders, not the root's. `warn` gets
+    """Settings of a navigator. `state` and `cache` are cockpit's folders, not the root's. `warn` gets
     the problems of a `.lsp.json`. Without `serves` only the index answers, no server."""
 
     workspace: Workspace

@@ -51,7 +51,7 @@ def read_file(path: str) -> tuple[bytes, os.stat_result]:
 
 
 def extract_facts(root: str, path: str, readers: LanguageParsers) -> FileFacts | None:
-    """What the index stores for a file; None if it does not exist."""
+    """The facts that the index stores for a file; None if it does not exist."""
     try:
         text, about = read_file(f"{root}/{path}")
     except OSError:

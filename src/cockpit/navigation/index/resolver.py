@@ -178,8 +178,8 @@ def requires_imports(parsed: ParsedFile) -> bool:
 
 
 def _runs_in_order(here: NameScope | None, scope: NameScope) -> bool:
-    """Whether only blocks and comprehensions are between the scope of the use and the one that binds: they
-    run in place, a function runs later."""
+    """Whether only blocks and comprehensions separate the scope of the use from the binding scope: they run
+    in place, a function runs later."""
     while here is not None and here is not scope:
         runs = here.kind == "unordered" or "block" in here.node.type or "statement" in here.node.type
         if not runs and here.kind != "class":

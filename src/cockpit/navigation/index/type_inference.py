@@ -101,7 +101,7 @@ class ClassMembers:
         return self.members(owner, node_text(node), depth + 1) if owner is not None else []
 
     def around(self, parsed: ParsedFile, node: "Node") -> NameBinding | None:
-        """The class around a node: its definition, or the one an `impl` or a receiver names."""
+        """The class around a node: by its body, or named by an `impl` or a receiver."""
         scope = parsed.shape.class_at(node.start_byte)
         if scope is not None and scope.owner is not None:
             return scope.owner
@@ -136,7 +136,7 @@ class TypeInference:
         self._known: dict[tuple[str, int], list[InferredType]] = {}
 
     def of(self, parsed: ParsedFile, node: "Node", depth: int = 0) -> list[InferredType]:
-        """What `node` may evaluate to; empty if that is not evident."""
+        """The types that `node` may evaluate to; empty if that is not evident."""
         if depth > MAX_DEPTH or time.monotonic() > self.resolver.until:
             return []
         key = (parsed.path, node.id)
@@ -274,7 +274,7 @@ class TypeInference:
         return merge_types(self._target(target, depth) for target in targets)
 
     def _target(self, target: Target, depth: int) -> list[InferredType]:
-        """What a binding is bound to."""
+        """The types of the value that a name is bound to."""
         if isinstance(target, ModuleTarget):
             return [target]
         if depth > MAX_DEPTH:

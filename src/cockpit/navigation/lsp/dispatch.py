@@ -42,7 +42,7 @@ async def ask_all(
 async def ask_server(
     supervisor: LspSupervisor, until: float, ask: Callable[[LspServer], Awaitable[T]]
 ) -> T | NoAnswer:
-    """What a server answers until `until` (monotonic seconds), or why it does not."""
+    """The answer of a server until `until` (monotonic seconds), or why it does not."""
     name = supervisor.spec.name
     try:
         async with asyncio.timeout(until - time.monotonic()):
@@ -96,7 +96,7 @@ def merge_problems(answers: AnswersByServer[ProblemTuple]) -> FileDiagnostics | 
 
 
 def merge_published(supervisors: Iterable[LspSupervisor]) -> Mapping[str, ProblemTuple]:
-    """What the running servers know, by path."""
+    """The problems that the running servers have reported, by path."""
     known: dict[str, list[ProblemRow]] = {}
     for supervisor in supervisors:
         for path, rows in supervisor.server.problems.all().items() if supervisor.server is not None else ():

@@ -194,7 +194,7 @@ class OpenDocument:
 
 @dataclass(frozen=True, slots=True)
 class SyncOptions:
-    """What a server wants to receive when a document changes.
+    """How a server is notified of changed documents.
 
     `kind`: 0 nothing, 1 the whole text, 2 a range. `on_save`: a notification of each save, `with_text`
     together with the text. `extra` is added to the parameters of each change.

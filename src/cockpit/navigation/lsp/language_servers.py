@@ -243,7 +243,7 @@ class LanguageServers:
     async def _ask_primary(
         self, path: str, seconds: float, ask: Callable[[LspServer, str], Awaitable[T]]
     ) -> T | NoAnswer:
-        """What the server for `path` answers; `ask` gets the absolute path."""
+        """The answer of the server for `path`; `ask` gets the absolute path."""
         until = time.monotonic() + seconds
         supervisors = await self._supervisors_for(path, seconds)
         if isinstance(supervisors, NoAnswer):
@@ -256,7 +256,7 @@ class LanguageServers:
     async def _ask_each(
         self, path: str, seconds: float, ask: Callable[[LspServer, str], Awaitable[T]]
     ) -> AnswersByServer[T] | NoAnswer:
-        """What each server for `path` answers, by name."""
+        """The answers of all servers for `path`, by name."""
         until = time.monotonic() + seconds
         supervisors = await self._supervisors_for(path, seconds)
         if isinstance(supervisors, NoAnswer):

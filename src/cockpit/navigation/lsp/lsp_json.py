@@ -149,7 +149,7 @@ def _seconds(name: str, entry: Mapping[str, object], key: str, default: float) -
 
 
 def _json(value: object) -> Json:
-    """What `json` parsed, with the type `Json`."""
+    """A parsed JSON value, checked to have the type `Json`."""
     if isinstance(value, dict):
         return {str(key): _json(item) for key, item in value.items()}
     if isinstance(value, list):

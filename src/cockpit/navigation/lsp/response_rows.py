@@ -89,7 +89,7 @@ class RowReader:
 
 
 def guess_kind(line: str) -> str:
-    """What a line seems to define, if a server gives a location without a kind."""
+    """The kind of definition on a line, for servers that give a location without a kind."""
     match = DEFINITION.match(line)
     if match is None:
         return "definition"

@@ -1,5 +1,5 @@
-"""What a server sends: progress, problems, logs, registrations and requests; whether it has read the whole
-project; its problems as rows.
+"""Messages from a server: progress, problems, logs, registrations and requests. Tracks whether it has read
+the whole project, and stores its problems as rows.
 
 `ServerMessages` runs in the reader's thread and only records; `activity` wakes the loop. Everything is
 bounded: a server that floods overwrites its own records.

@@ -202,7 +202,7 @@ async def run_command(pool: LspServerPool, verb: ServerVerb, name: str) -> str:
 
 
 async def _stop_server(pool: LspServerPool, supervisor: LspSupervisor, detail: str) -> None:
-    """It stays stopped until the user restarts it. One that may not run now starts again once it may."""
+    """Stop a server until the user restarts it, or if it may not run now, until it may."""
     obstacle = await asyncio.to_thread(pool.gate, supervisor.spec)
     await supervisor.stop(obstacle or detail, stays_stopped=not obstacle)
 

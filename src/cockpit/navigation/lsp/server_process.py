@@ -1,4 +1,4 @@
-"""One process of one server, from start to end: capabilities, requests, documents, shutdown. Does not
+"""The process of a server, from start to end: capabilities, requests, documents, shutdown. Does not
 restart."""
 
 import asyncio
@@ -103,7 +103,8 @@ def initialize_params(server: LanguageServer, folder: str) -> dict[str, object]:
 
 
 def find_capability(capabilities: object, registered: Mapping[str, tuple[str, object]], name: str) -> object:
-    """What the server declared for `name` (`definitionProvider`) or registered later; None if nothing."""
+    """The options that the server declared for `name` (such as `definitionProvider`) or registered later; None
+    if it does not support it."""
     declared = get_nested(capabilities, *name.split("."))
     if declared is not None and declared is not False:
         return declared
@@ -214,11 +215,11 @@ class LspServer:
         return self.limits.pulled if pulls else self.limits.documents
 
     def offer(self, name: str) -> object:
-        """What the server declared for `name`; None if nothing."""
+        """The options of a capability; None if the server does not have it."""
         return find_capability(self.capabilities, self.incoming.registered, name)
 
     def require(self, name: str, action: str) -> object:
-        """The same, but raises `LspNotSupported` if there is nothing."""
+        """The same, but raises `LspNotSupported` if the server does not have it."""
         capability = self.offer(name)
         if capability is None:
             raise LspNotSupported(f"{self.spec.name} cannot {action}")

@@ -19,7 +19,7 @@ RECHECK_SECONDS = 2.0
 
 
 class LspSupervisor:
-    """The supervisor of one server. `language` is the one it was first needed for."""
+    """The supervisor of one server. `language` is that of the file it was first started for."""
 
     def __init__(self, spec: LanguageServer, language: str, context: LspContext, log: ServerLog) -> None:
         self.spec = spec
@@ -137,7 +137,7 @@ class LspSupervisor:
             self._set("starting", "")
 
     async def _find_argv(self) -> tuple[str, ...]:
-        """What to start; empty if nothing can be started, and the state says why."""
+        """The command line to start; empty if the server cannot start, with the reason in its state."""
         obstacle = await asyncio.to_thread(self._context.gate, self.spec)
         if obstacle:
             self._set("waiting", obstacle)
