@@ -103,7 +103,7 @@ def initialize_params(server: LanguageServer, folder: str) -> dict[str, object]:
 
 
 def find_capability(capabilities: object, registered: Mapping[str, tuple[str, object]], name: str) -> object:
-    """The options that the server declared for `name` (such as `definitionProvider`) or registered later; None
+    """The options that the server declared or registered for `name` (such as `definitionProvider`); None
     if it does not support it."""
     declared = get_nested(capabilities, *name.split("."))
     if declared is not None and declared is not False:
