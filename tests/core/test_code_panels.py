@@ -40,10 +40,10 @@ async def test_the_index_has_a_row_of_its_own_until_it_is_whole(
             ((120, 885), "index  120 of 885 files"),
             ((884, 885), "index  884 of 885 files"),
         ):
-            index._process.progress = progress
+            index.progress = progress
             row = (PanelRow(text, "indexing"),)
             await until(lambda row=row: servers(emitted)[-1:] == [row])
-        index._process.progress = (885, 885)
+        index.progress = (885, 885)
         await until(lambda: servers(emitted)[-1:] == [()])
     finally:
         panels.close()

@@ -24,8 +24,9 @@ MAX_FOLDERS = 4_000
 _watchers: dict[tuple[int, str], "RootWatcher"] = {}
 
 
-def watch_root(root: str, heard: ChangeListener) -> Callable[[], None]:
-    """Call `heard` on the running loop with the absolute paths that changed. Returns a function that ends it.
+def watch_root(root: str, listener: ChangeListener) -> Callable[[], None]:
+    """Call `listener` on the running loop with the absolute paths that changed. Returns a function that ends
+    it.
 
     The home folder itself and folders above it are not watched. In a tree with more than 4,000 folders,
     ignored ones are skipped.
@@ -35,11 +36,11 @@ def watch_root(root: str, heard: ChangeListener) -> Callable[[], None]:
     if watcher is None:
         watcher = _watchers[key] = RootWatcher(key[1])
         watcher.start()
-    watcher.listeners.append(heard)
+    watcher.listeners.append(listener)
 
     def end() -> None:
-        if heard in watcher.listeners:
-            watcher.listeners.remove(heard)
+        if listener in watcher.listeners:
+            watcher.listeners.remove(listener)
         if not watcher.listeners:
             watcher.stop()
             if _watchers.get(key) is watcher:
@@ -76,7 +77,7 @@ class RootWatcher:
             async for batch in _change_batches(folders, recursive, stop):
                 paths = sorted(path for path in batch if _is_watched(self.root, path))
                 if paths:
-                    self._tell(paths)
+                    self._notify(paths)
                 if not recursive and await asyncio.to_thread(_has_folder, paths):
                     must_restart = True
                     break
@@ -85,9 +86,9 @@ class RootWatcher:
                 return
             folders, recursive = await asyncio.to_thread(_folders_to_watch, self.root)
 
-    def _tell(self, paths: Sequence[str]) -> None:
-        for heard in tuple(self.listeners):
-            heard(paths)
+    def _notify(self, paths: Sequence[str]) -> None:
+        for listener in tuple(self.listeners):
+            listener(paths)
 
 
 async def _change_batches(

@@ -5,7 +5,7 @@ Sessions of the same root share it. Backends are imported and started at the fir
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
@@ -14,14 +14,8 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 from cockpit import paths
 from cockpit.navigation import place_resolver, problems, query_router, server_gaps, symbol_names
-from cockpit.navigation.backends import (
-    BackendLifecycle,
-    Backends,
-    IndexBackend,
-    NoAnswer,
-    ServerBackend,
-    StartBackends,
-)
+from cockpit.navigation.answers import NoAnswer
+from cockpit.navigation.backends import BackendLifecycle, Backends, StartBackends
 from cockpit.plugin.changes import ChangeSet, Edit
 from cockpit.plugin.languages import Language
 from cockpit.plugin.navigation import CodeAction, NotPossible, PlaceUnknown, Position, ProblemCheck
@@ -37,10 +31,13 @@ from cockpit.protocol.code import (
 )
 
 if TYPE_CHECKING:
+    from cockpit.navigation.index.client import TreeIndex
+    from cockpit.navigation.lsp.language_servers import LanguageServers
     from cockpit.navigation.lsp.lsp_json import LspJsonContents
 
 
 T = TypeVar("T")
+INSTALL_HINT = "cockpit doctor says what to install"
 EDIT_SECONDS = 10.0
 SERVER_SECONDS = 30.0
 MIN_PATIENCE = 0.05
@@ -51,8 +48,6 @@ HOVER_SECONDS = 1.5
 PRELOADED_MODULES = (
     "cockpit.navigation.index.client",
     "cockpit.navigation.lsp.language_servers",
-    "cockpit.navigation.lsp.server_process",
-    "cockpit.navigation.lsp.requests",
     "cockpit.navigation.file_watcher",
     "watchfiles",
 )
@@ -65,8 +60,8 @@ class LiveNavigator:
     def __init__(
         self,
         workspace: Workspace,
-        servers: ServerBackend | None = None,
-        index: IndexBackend | None = None,
+        servers: "LanguageServers | None" = None,
+        index: "TreeIndex | None" = None,
         languages: tuple[Language, ...] = (),
         begin: StartBackends | None = None,
     ) -> None:
@@ -100,11 +95,8 @@ class LiveNavigator:
         growing = relation in query_router.GROWING_RELATIONS and source != "tree-sitter"
         rows = await server_gaps.find_index_uses(live, at, left) if growing else ()
         result = await query_router.find_related(live, self._workspace, relation, at, source, left)
-        return (
-            server_gaps.add_index_uses(result, rows)
-            if relation == "references" and source == "auto"
-            else result
-        )
+        is_merged = relation == "references" and source == "auto"
+        return server_gaps.add_index_uses(result, rows) if is_merged else result
 
     async def hover(self, at: Position) -> str:
         live = await self.life.sources()
@@ -119,7 +111,7 @@ class LiveNavigator:
 
     async def rename(self, at: Position, to: str) -> tuple[Edit, ...]:
         symbol_names.check_new_name(to, at, await place_resolver.read_lines(self._workspace, at.path))
-        servers = await _require_servers(self.life, "rename")
+        await self.life.sources()
         rows = await server_gaps.find_index_uses(self.life.now, at, EDIT_SECONDS)
         # A server that has not read every file would rename in some of them only: wait until it has.
         whole = await query_router.find_related(
@@ -127,27 +119,22 @@ class LiveNavigator:
         )
         if not whole.complete:
             raise NotPossible(f"not renamed: {whole.note}", "try again, or change the text with `edit`")
-        edits = _require_answer(await servers.rename(at, to, EDIT_SECONDS), "rename")
-        return (
-            await server_gaps.complete_rename(self._workspace, edits, rows, rows[0].name, to)
-            if rows
-            else edits
-        )
+        edits = await self._request("rename", lambda servers: servers.rename(at, to, EDIT_SECONDS))
+        return await server_gaps.complete_rename(self._workspace, edits, rows, to) if rows else edits
 
     async def left(self, at: Position, edits: tuple[Edit, ...]) -> tuple[SymbolRow, ...]:
         return await server_gaps.find_remaining_uses(self.life.now, self._workspace, at, edits)
 
     async def actions(self, path: str, first: int, last: int) -> tuple[CodeAction, ...]:
-        servers = await _require_servers(self.life, "offer actions")
-        return _require_answer(await servers.actions(path, first, last, EDIT_SECONDS), "offer actions")
+        return await self._request(
+            "offer actions", lambda servers: servers.actions(path, first, last, EDIT_SECONDS)
+        )
 
     async def action(self, id: str) -> tuple[Edit, ...]:
-        servers = await _require_servers(self.life, "do actions")
-        return _require_answer(await servers.action(id, EDIT_SECONDS), "do that action")
+        return await self._request("do that action", lambda servers: servers.action(id, EDIT_SECONDS))
 
     async def formatted(self, path: str) -> tuple[Edit, ...]:
-        servers = await _require_servers(self.life, "format")
-        return _require_answer(await servers.formatted(path, EDIT_SECONDS), "format")
+        return await self._request("format", lambda servers: servers.formatted(path, EDIT_SECONDS))
 
     async def extent(self, at: Position) -> tuple[int, int]:
         live = await self.life.sources()
@@ -155,13 +142,12 @@ class LiveNavigator:
         if extent is not None:
             return extent
         rows = (await query_router.find_outline(live, self._workspace, at.path, "auto")).rows
-        enclosing = [innermost for innermost in rows if innermost.first <= at.line <= innermost.last]
+        enclosing = [row for row in rows if row.first <= at.line <= row.last]
         if not enclosing or enclosing[0].source == "text":
             raise PlaceUnknown(f"the end of the definition at {at.path}:{at.line} is unknown", "use `edit`")
         innermost = min(enclosing, key=lambda row: row.last - row.first)
         lines = (await self._workspace.files.read(at.path)).splitlines(keepends=True)
-        start = sum(map(len, lines[: innermost.first - 1]))
-        return start, start + sum(map(len, lines[innermost.first - 1 : innermost.last]))
+        return sum(map(len, lines[: innermost.first - 1])), sum(map(len, lines[: innermost.last]))
 
     async def checked(self, changes: ChangeSet, seconds: float = 1.0) -> ProblemCheck:
         return await problems.check_changes(self.life.now, self._workspace, changes, seconds)
@@ -196,12 +182,18 @@ class LiveNavigator:
         servers = self.life.now.servers
         return servers.log(name) if servers is not None else {}
 
-
-async def _require_servers(life: BackendLifecycle, what: str) -> ServerBackend:
-    servers = (await life.sources()).servers
-    if servers is None:
-        raise NotPossible(f"no language server is available to {what}", "cockpit doctor says what to install")
-    return servers
+    async def _request(self, action: str, ask: "Callable[[LanguageServers], Awaitable[T | NoAnswer]]") -> T:
+        """The answer of a server. Raises `NotPossible`, whose message names the `action`."""
+        servers = (await self.life.sources()).servers
+        if servers is None:
+            raise NotPossible(f"no language server is available to {action}", INSTALL_HINT)
+        answer = await ask(servers)
+        if not isinstance(answer, NoAnswer):
+            return answer
+        if answer.refused:
+            raise NotPossible(answer.reason)
+        hint = "try again in a moment" if answer.soon else INSTALL_HINT
+        raise NotPossible(f"no server can {action} here: {answer.reason}", hint)
 
 
 def _notify_changed(live: Backends, paths: tuple[str, ...]) -> None:
@@ -212,22 +204,9 @@ def _notify_changed(live: Backends, paths: tuple[str, ...]) -> None:
         live.index.changed(paths)
 
 
-def _require_answer(answer: T | NoAnswer, what: str) -> T:
-    if isinstance(answer, NoAnswer):
-        if answer.refused:
-            raise NotPossible(answer.reason)
-        again = "try again in a moment" if answer.soon else "cockpit doctor says what to install"
-        raise NotPossible(f"no server can {what} here: {answer.reason}", again)
-    return answer
-
-
-def _ignore_warning(text: str) -> None:
-    return
-
-
 @dataclass(frozen=True, slots=True)
 class NavigatorConfig:
-    """What a navigator is made from. `state` and `cache` are cockpit's folders, not the root's. `warn` gets
+    """Settings of a navigator. `state` and `cache` are cockpit's folders, not the root's. `warn` gets
     the problems of a `.lsp.json`. Without `serves` only the index answers, no server."""
 
     workspace: Workspace
@@ -235,7 +214,7 @@ class NavigatorConfig:
     trusted: bool
     state: str
     cache: str
-    warn: Callable[[str], None] = field(default=_ignore_warning, compare=False)
+    warn: Callable[[str], None] = field(default=lambda _: None, compare=False)
     serves: bool = True
 
 
@@ -249,11 +228,13 @@ class ManagedNavigator:
     async def use(self, root: NavigatorConfig) -> None:
         """Switch to another configuration. Servers that it does not affect keep running."""
         old, self.root = self.root, root
-        own = await asyncio.to_thread(_has_own_servers, root.workspace.root)
+        own = await asyncio.to_thread(Path(root.workspace.root, ".lsp.json").exists)
         if root.languages != old.languages or (own and root.trusted != old.trusted):
             await self.navigator.life.begin_again(self._begin)
         elif old.trusted and not root.trusted:
-            await self._end_distrusted()
+            servers = [server for language in root.languages for server in language.servers]
+            for name in {server.name for server in servers if server.runs_project}:
+                await self.navigator.command("stop", name)
 
     async def _begin(self) -> Backends:
         contents = await asyncio.to_thread(_read_lsp_json, self.root)
@@ -267,25 +248,14 @@ class ManagedNavigator:
         from cockpit.navigation.lsp.language_servers import LanguageServers
 
         root, languages = self.root.workspace.root, self.root.languages
+        index = TreeIndex(root, languages, str(Path(self.root.cache, "index")))
         if not self.root.serves:
-            return Backends(None, TreeIndex(root, languages, str(Path(self.root.cache, "index"))), languages)
+            return Backends(None, index, languages)
         known = (*contents.languages, *languages)
         servers = LanguageServers(root, known, lambda: self.root.trusted, Path(self.root.state))
-        index = TreeIndex(root, languages, str(Path(self.root.cache, "index")))
         # The index registers its own listener: both share one watcher of the root.
         unwatch = file_watcher.watch_root(root, servers.changed)
-
-        async def close() -> None:
-            unwatch()
-
-        return Backends(servers, index, (*languages, *contents.languages), close)
-
-    async def _end_distrusted(self) -> None:
-        servers = self.navigator.life.now.servers
-        for language in self.root.languages if servers is not None else ():
-            for server in language.servers:
-                if servers is not None and server.runs_project:
-                    await servers.command("stop", server.name)
+        return Backends(servers, index, (*languages, *contents.languages), unwatch)
 
 
 def open_navigator(root: NavigatorConfig) -> LiveNavigator:
@@ -303,7 +273,3 @@ def _read_lsp_json(root: NavigatorConfig) -> "LspJsonContents":
     if root.trusted:
         return lsp_json.read_all_lsp_json(root.workspace.root, paths.config())
     return lsp_json.read_lsp_json(paths.config() / lsp_json.USER_FILE)
-
-
-def _has_own_servers(root: str) -> bool:
-    return Path(root, ".lsp.json").exists()

@@ -85,12 +85,11 @@ def find_first_name(line: str) -> int:
 
 async def resolve_place(live: Backends, workspace: Workspace, place: str) -> Position:
     """The position of `place`. Raises `PlaceUnknown` and `PlaceAmbiguous`."""
-    parsed = parse_place(place)
-    match parsed:
-        case LinePlace():
-            return await _resolve_line(live, workspace, parsed)
-        case SymbolPlace():
-            return await _resolve_symbol(live, workspace, parsed)
+    match parse_place(place):
+        case LinePlace() as line_place:
+            return await _resolve_line(live, workspace, line_place)
+        case SymbolPlace() as symbol_place:
+            return await _resolve_symbol(live, workspace, symbol_place)
         case None:
             raise PlaceUnknown(
                 f"invalid place {place!r}", "write file:line:column, file:Class.method, or a symbol's name"
@@ -166,11 +165,9 @@ async def _find_candidates(
             live, workspace, symbol.last, "", "lsp", query_router.READY_SECONDS
         )
         rows = tuple(row for row in answer.rows if _matches(row, symbol.name))
-    if not rows:
-        rows = tuple(
-            row for row in await text_search.find_named(workspace, symbol.last) if _matches(row, symbol.name)
-        )
-    return rows
+    return rows or tuple(
+        row for row in await text_search.find_named(workspace, symbol.last) if _matches(row, symbol.name)
+    )
 
 
 def _is_header(path: str) -> bool:
@@ -184,29 +181,21 @@ def _is_prototype(row: SymbolRow) -> bool:
 
 def _matches(row: SymbolRow, name: str) -> bool:
     """Whether a definition has this name and, for `Class.method`, this container."""
-    above, _, last = name.rpartition(".")
-    if row.name != last:
-        return False
-    return not above or f".{row.container}".endswith(f".{above}")
+    container, _, last = name.rpartition(".")
+    return row.name == last and (not container or f".{row.container}".endswith(f".{container}"))
 
 
 async def _unknown_symbol_error(live: Backends, workspace: Workspace, symbol: SymbolPlace) -> PlaceUnknown:
     if symbol.file:
         path = await _relative_path(workspace, symbol.file)
-        rows = (await query_router.find_outline(live, workspace, path, "tree-sitter")).rows
+        known = await query_router.find_outline(live, workspace, path, "tree-sitter")
     else:
-        rows = (
-            await query_router.find_symbols(live, workspace, symbol.last[:3], "", "tree-sitter", 0.0)
-        ).rows
-    names = {row.name: row for row in rows}
+        known = await query_router.find_symbols(live, workspace, symbol.last[:3], "", "tree-sitter", 0.0)
+    names = {row.name: row for row in known.rows}
     similar = [names[name] for name in closest_names(symbol.last, names, limit=5, cutoff=0.5)]
-    hint = (
-        "similar: " + ", ".join(f"{_qualified_name(row)} ({row.path}:{row.line})" for row in similar)
-        if similar
-        else ""
-    )
+    listed = ", ".join(f"{_qualified_name(row)} ({row.path}:{row.line})" for row in similar)
     where = f" in {symbol.file}" if symbol.file else ""
-    return PlaceUnknown(f"no symbol {symbol.name} is defined{where}", hint)
+    return PlaceUnknown(f"no symbol {symbol.name} is defined{where}", f"similar: {listed}" if listed else "")
 
 
 def _qualified_name(row: SymbolRow) -> str:

@@ -8,8 +8,10 @@ import asyncio
 import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from cockpit.navigation.backends import Backends, FileDiagnostics, NoAnswer, find_language
+from cockpit.navigation.answers import FileDiagnostics, NoAnswer, StagedDiagnostics, find_language
+from cockpit.navigation.backends import Backends
 from cockpit.navigation.problem_diff import find_new_problems
 from cockpit.navigation.query_router import (
     ask_with_deadline,
@@ -22,6 +24,9 @@ from cockpit.plugin.languages import Language
 from cockpit.plugin.navigation import Position, ProblemCheck
 from cockpit.plugin.workspace import PathRefused, Workspace
 from cockpit.protocol.code import ProblemRow, ProblemRows, SymbolRow
+
+if TYPE_CHECKING:
+    from cockpit.navigation.lsp.language_servers import LanguageServers
 
 MAX_CHANGED_DEFINITIONS = 8
 MAX_DEPENDENTS = 10
@@ -49,13 +54,9 @@ async def find_dependents(live: Backends, workspace: Workspace, changes: ChangeS
             for change in changes.files:
                 await _add_users(dependents, live, change)
     own = {path for change in changes.files for path in (change.path, change.moved_from)}
-    texts: dict[str, bytes] = {}
-    for path in [path for path in dependents if path not in own][:MAX_DEPENDENTS]:
-        try:
-            texts[path] = await workspace.files.read(path)
-        except (OSError, PathRefused):
-            continue
-    return texts
+    others = [path for path in dependents if path not in own][:MAX_DEPENDENTS]
+    texts = {path: await _read_file(workspace, path) for path in others}
+    return {path: text for path, text in texts.items() if text is not None}
 
 
 async def _add_users(dependents: dict[str, None], live: Backends, change: FileChange) -> None:
@@ -73,18 +74,12 @@ def _is_altered(row: SymbolRow, change: FileChange) -> bool:
     """Whether a definition's own line is changed or removed: its uses may break."""
     if change.after is None or change.moved_from:
         return not row.container
-    return any(row.line in _removed_lines(hunk.old_start, hunk.lines) for hunk in change.hunks)
-
-
-def _removed_lines(start: int, lines: tuple[str, ...]) -> set[int]:
-    """The old numbers of the lines that a hunk removes."""
-    gone: set[int] = set()
-    number = start
-    for line in lines:
-        if line.startswith("-"):
-            gone.add(number)
-        number += line[:1] in (" ", "-", "")
-    return gone
+    for hunk in change.hunks:
+        old_lines = [line for line in hunk.lines if line[:1] in (" ", "-", "")]
+        index = row.line - hunk.old_start
+        if 0 <= index < len(old_lines) and old_lines[index].startswith("-"):
+            return True
+    return False
 
 
 TextsByPath = dict[str, bytes | None]
@@ -114,19 +109,12 @@ async def query_problems(live: Backends, paths: tuple[str, ...], patience: float
     return ProblemRows(_sort_problems(rows), not late and not any(silent.values()), "; ".join(notes))
 
 
-async def explain_no_server(live: Backends, path: str, patience: float) -> str:
-    """Why no server will ever answer for a file; empty if one does or may."""
-    if live.servers is None:
-        return "no language server is available"
-    answer = await live.servers.diagnosed(path, patience)
-    return answer.reason if isinstance(answer, NoAnswer) and not answer.soon and not answer.refused else ""
-
-
 def _sort_problems(rows: list[ProblemRow]) -> tuple[ProblemRow, ...]:
     """In order; a problem that two servers report in the same words appears once."""
-    ordered = sorted(rows, key=lambda row: (row.path, row.line, row.column, row.server != "ty"))
-    first = {(row.path, row.line, row.column, row.message): row for row in reversed(ordered)}
-    return tuple(row for row in ordered if first[row.path, row.line, row.column, row.message] is row)
+    unique: dict[tuple[str, int, int, str], ProblemRow] = {}
+    for row in sorted(rows, key=lambda row: (row.path, row.line, row.column, row.server != "ty")):
+        unique.setdefault((row.path, row.line, row.column, row.message), row)
+    return tuple(unique.values())
 
 
 async def check_changes(
@@ -143,7 +131,8 @@ async def check_changes(
     if warm:
         users = await find_dependents(live, workspace, changes)
         after, before = {**users, **after}, {**users, **before}
-    staged = await _stage_texts(live, after, None, seconds if warm else min(seconds, COLD_SECONDS))
+    seconds = seconds if warm else min(seconds, COLD_SECONDS)
+    staged = await _stage_texts(live.servers, after, None, seconds)
     for path in after if warm else ():
         record_lateness(live, path, isinstance(staged, NoAnswer) and staged.soon)
     if isinstance(staged, NoAnswer):
@@ -165,56 +154,41 @@ def _collect_texts(changes: ChangeSet, live: Backends) -> tuple[TextsByPath, Tex
         after[change.path] = change.after
         before[change.path] = None if change.moved_from else change.before
     known = {path for path in after if (language := find_language(path, live.languages)) and language.servers}
-    return {p: t for p, t in after.items() if p in known}, {p: t for p, t in before.items() if p in known}
+    after, before = ({p: text for p, text in texts.items() if p in known} for texts in (after, before))
+    return after, before
 
 
 async def _stage_texts(
-    live: Backends, texts: TextsByPath, base: TextsByPath | None, seconds: float
-) -> tuple[Mapping[str, FileDiagnostics], Mapping[str, FileDiagnostics]] | NoAnswer:
-    if live.servers is None:
-        return NoAnswer("no language server is available")
-    servers = live.servers
+    servers: "LanguageServers", texts: TextsByPath, base: TextsByPath | None, seconds: float
+) -> StagedDiagnostics | NoAnswer:
     return await ask_with_deadline(lambda bound: servers.staged(texts, bound, base), seconds)
 
 
 def _compare_problems(
-    staged: tuple[Mapping[str, FileDiagnostics], Mapping[str, FileDiagnostics]],
-    before: TextsByPath,
-    after: TextsByPath,
-    moved: Mapping[str, str],
+    staged: StagedDiagnostics, before: TextsByPath, after: TextsByPath, moved: Mapping[str, str]
 ) -> ProblemCheck:
     old_diagnostics, new_diagnostics = staged
-    answered = {name for diagnostics in new_diagnostics.values() for name in diagnostics.servers}
-    late = {
-        name
-        for diagnostics in (*old_diagnostics.values(), *new_diagnostics.values())
-        for name in diagnostics.late
-    }
-    if not answered or late:
+    late = {name for side in staged for diagnostics in side.values() for name in diagnostics.late}
+    if late or not any(diagnostics.servers for diagnostics in new_diagnostics.values()):
         reason = f"{', '.join(sorted(late)) or 'the server'} did not answer in time"
         return ProblemCheck("unknown", note=reason)
+    old, new = _errors_and_warnings(old_diagnostics), _errors_and_warnings(new_diagnostics)
     new_rows: list[ProblemRow] = []
-    old_count = sum(len(_errors_and_warnings(diagnostics)) for diagnostics in old_diagnostics.values())
-    for path, current in new_diagnostics.items():
+    for path, rows in new.items():
         source = moved.get(path) or path
-        rows = _errors_and_warnings(old_diagnostics[source]) if source in old_diagnostics else ()
-        new_rows += find_new_problems(
-            rows, _errors_and_warnings(current), before.get(source), after.get(path)
-        )
-    total = sum(len(_errors_and_warnings(diagnostics)) for diagnostics in new_diagnostics.values())
+        new_rows += find_new_problems(old.get(source, ()), rows, before.get(source), after.get(path))
+    old_count, count = sum(map(len, old.values())), sum(map(len, new.values()))
+    gone = max(old_count - (count - len(new_rows)), 0)
     checked_count = sum(text is not None for text in after.values())
-    return ProblemCheck(
-        "checked",
-        old_count,
-        tuple(new_rows),
-        max(old_count - (total - len(new_rows)), 0),
-        files=checked_count,
-    )
+    return ProblemCheck("checked", old_count, tuple(new_rows), gone, files=checked_count)
 
 
-def _errors_and_warnings(diagnostics: FileDiagnostics) -> tuple[ProblemRow, ...]:
+def _errors_and_warnings(by_path: Mapping[str, FileDiagnostics]) -> dict[str, list[ProblemRow]]:
     """Hints are left out: nearly every unfinished edit has unused names."""
-    return tuple(row for row in diagnostics.rows if row.severity in ("error", "warning"))
+    return {
+        path: [row for row in diagnostics.rows if row.severity in ("error", "warning")]
+        for path, diagnostics in by_path.items()
+    }
 
 
 @dataclass(slots=True)
@@ -225,14 +199,15 @@ class ProblemNews:
     reported: dict[str, set[tuple[str, str, str]]] = field(default_factory=dict)
     missed: int = 0
 
-    def changed(self, path: str, before: bytes | None, told: tuple[ProblemRow, ...] | None) -> None:
-        """A file was written. `told` are the new problems its tool result named; None if nobody looked."""
-        if told is None:
+    def changed(self, path: str, before: bytes | None, reported: tuple[ProblemRow, ...] | None) -> None:
+        """A file was written. `reported` are the new problems that the tool's result named; None if it was
+        not checked."""
+        if reported is None:
             self.base.setdefault(path, before)
             self.missed = 0
-            return
-        if path in self.base:
-            self.reported.setdefault(path, set()).update((row.server, row.code, row.message) for row in told)
+        elif path in self.base:
+            known = self.reported.setdefault(path, set())
+            known.update((row.server, row.code, row.message) for row in reported)
 
     async def of(self, live: Backends, workspace: Workspace, paths: tuple[str, ...]) -> ProblemRows:
         """New problems of `paths` (empty: of the last five files) that were not reported yet; this reports
@@ -256,7 +231,7 @@ class ProblemNews:
         if not texts:
             self._forget(pending)
             return ProblemRows(())
-        staged = await _stage_texts(live, texts, base, seconds)
+        staged = await _stage_texts(live.servers, texts, base, seconds)
         if isinstance(staged, NoAnswer):
             if not staged.soon:
                 self._forget(pending)
@@ -265,12 +240,13 @@ class ProblemNews:
         if check.state == "unknown":
             return ProblemRows((), False, check.note)
         self.missed = 0
-        rows = tuple(row for row in check.new if not self._is_told(row))
+        rows = [
+            row
+            for row in check.new
+            if (row.server, row.code, row.message) not in self.reported.get(row.path, set())
+        ]
         self._forget(pending)
-        return ProblemRows(rows)
-
-    def _is_told(self, row: ProblemRow) -> bool:
-        return (row.server, row.code, row.message) in self.reported.get(row.path, set())
+        return ProblemRows(tuple(rows))
 
     def _forget(self, paths: list[str]) -> None:
         for path in paths:
@@ -295,13 +271,13 @@ async def find_problems(
     files: dict[str, str] = {}
     for folder in folders:
         files.update(await list_served_files(workspace, live.languages, folder))
-    silent, unserved = await _find_unserved_languages(live, files, patience)
+    unserved = await _find_unserved_languages(live.servers, files, patience)
     readable = [path for path, language in files.items() if language not in unserved]
     checked = tuple(readable[:MAX_FOLDER_FILES])
     others = tuple(path for path in paths if path not in folders)
     result = await query_problems(live, (*others, *checked), patience) if others or checked else None
     description = _describe_count(len(checked), len(readable)) if readable or not files else "no file checked"
-    notes = [description, *silent, *filter(None, [result.note if result else ""])]
+    notes = [description, *unserved.values(), *filter(None, [result.note if result else ""])]
     complete = len(checked) == len(readable) and (result is None or result.complete)
     return ProblemRows(result.rows if result else (), complete, "; ".join(dict.fromkeys(notes)))
 
@@ -319,20 +295,16 @@ async def list_served_files(
 
 
 async def _find_unserved_languages(
-    live: Backends, files: dict[str, str], patience: float
-) -> tuple[list[str], set[str]]:
-    """Languages without an available server, tested with one file of each, and the reasons."""
-    firsts: dict[str, str] = {}
-    for path, language in files.items():
-        firsts.setdefault(language, path)
-    reasons: list[str] = []
-    unserved: set[str] = set()
-    for language, path in firsts.items():
-        reason = await explain_no_server(live, path, patience)
-        if reason:
-            reasons.append(reason)
-            unserved.add(language)
-    return reasons, unserved
+    servers: "LanguageServers", files: dict[str, str], patience: float
+) -> dict[str, str]:
+    """Languages for which no server will ever answer, tested with one file of each, with the reason."""
+    unserved: dict[str, str] = {}
+    for language in dict.fromkeys(files.values()):
+        path = next(path for path, name in files.items() if name == language)
+        answer = await servers.diagnosed(path, patience)
+        if isinstance(answer, NoAnswer) and not answer.soon and not answer.refused:
+            unserved[language] = answer.reason
+    return unserved
 
 
 def _describe_count(count: int, known: int) -> str:

@@ -10,7 +10,8 @@ from dataclasses import replace
 from typing import TypeVar
 
 from cockpit.navigation import text_search
-from cockpit.navigation.backends import Backends, NoAnswer, ServerAnswer, find_language, find_languages
+from cockpit.navigation.answers import NoAnswer, ServerAnswer, find_language, find_languages
+from cockpit.navigation.backends import Backends
 from cockpit.plugin.navigation import Position
 from cockpit.plugin.workspace import PathRefused, Workspace
 from cockpit.protocol.code import Relation, SourceChoice, SymbolRow, SymbolRows
@@ -24,7 +25,13 @@ SERVER_SECONDS = 30.0
 RETRY_SECONDS = 0.1
 # Some servers answer these incompletely until they have read all files.
 GROWING_RELATIONS = ("references", "callers", "implementations", "subtypes")
+NO_MATCH = 9
+# How long a server is waited for that was late just now, and how long its lateness counts.
+LATE_SECONDS, LATE_MEMORY_SECONDS = 0.3, 10.0
 T = TypeVar("T")
+Rows = tuple[SymbolRow, ...]
+AskServer = Callable[[float], Awaitable[ServerAnswer | NoAnswer]]
+AskIndex = Callable[[float], Awaitable[Rows]]
 
 
 def merge_rows(first: Iterable[SymbolRow], second: Iterable[SymbolRow]) -> tuple[SymbolRow, ...]:
@@ -55,18 +62,13 @@ def rank_symbols(query: str, rows: Sequence[SymbolRow], limit: int = 200) -> tup
     """Rows by how well their name matches `query`: exact, prefix, part, initials; tests and vendored code
     come later. Rows that match equally keep their order."""
     owner, _, name = query.rpartition(".")
-    matches = [
-        (rank, index, row) for index, row in enumerate(rows) if (rank := _match_rank(name, row.name)) < 9
-    ]
-    matches.sort(
-        key=lambda item: (
-            _is_in_other_container(owner, item[2]),
-            item[0],
-            _is_secondary(item[2].path),
-            item[1],
-        )
-    )
-    return tuple(row for _, _, row in matches[:limit])
+
+    def sort_key(row: SymbolRow) -> tuple[bool, int, bool]:
+        is_secondary = _is_secondary(row.path)
+        return _is_in_other_container(owner, row), _match_rank(name, row.name), is_secondary
+
+    matches = [row for row in rows if _match_rank(name, row.name) != NO_MATCH]
+    return tuple(sorted(matches, key=sort_key)[:limit])
 
 
 def _is_in_other_container(owner: str, row: SymbolRow) -> bool:
@@ -75,7 +77,7 @@ def _is_in_other_container(owner: str, row: SymbolRow) -> bool:
 
 
 def _match_rank(query: str, name: str) -> int:
-    """0 is the name itself; 9 is no match."""
+    """0 is the name itself."""
     lower_query, lower_name = query.lower(), name.lower()
     if name == query:
         return 0
@@ -86,19 +88,12 @@ def _match_rank(query: str, name: str) -> int:
     if lower_query in lower_name:
         return 3
     letters = iter(lower_name)
-    return 4 if all(letter in letters for letter in lower_query) else 9
+    return 4 if all(letter in letters for letter in lower_query) else NO_MATCH
 
 
 def _is_secondary(path: str) -> bool:
     parts = path.lower().split("/")
     return any(part in SECONDARY_FOLDERS for part in parts[:-1]) or parts[-1].startswith("test_")
-
-
-LATE_SECONDS, LATE_MEMORY_SECONDS = 0.3, 10.0
-
-Rows = tuple[SymbolRow, ...]
-AskServer = Callable[[float], Awaitable[ServerAnswer | NoAnswer]]
-AskIndex = Callable[[float], Awaitable[Rows]]
 
 
 def has_ready_server(live: Backends, path: str = "") -> bool:
@@ -147,10 +142,10 @@ async def find_related(
     """Find what is in `relation` to the symbol at `at`."""
 
     async def by_server(seconds: float) -> ServerAnswer | NoAnswer:
-        if live.servers is None or relation == "tests":
-            return NoAnswer(
-                "no language server finds tests" if live.servers else "no language server is available"
-            )
+        if live.servers is None:
+            return NoAnswer("no language server is available")
+        if relation == "tests":
+            return NoAnswer("no language server finds tests")
         return await live.servers.related(relation, at, seconds)
 
     async def by_index(seconds: float) -> Rows:
@@ -161,7 +156,9 @@ async def find_related(
             # The index loads its cache in less time than this: an earlier answer would be empty.
             await live.index.whole(max(seconds, INDEX_SECONDS))
             return await live.index.related(relation, at)
-        return await _search_text(workspace, relation, at.path, name)
+        if relation == "references":
+            return await text_search.find_references(workspace, name)
+        return await text_search.find_named(workspace, name, at.path) if relation == "definition" else ()
 
     is_growing = relation in GROWING_RELATIONS
     if source == "lsp":
@@ -233,8 +230,7 @@ async def _ask_both(
             record_lateness(live, path, isinstance(answer, NoAnswer) and answer.soon)
         if isinstance(answer, ServerAnswer) and answer.rows and (answer.settled or not is_growing):
             return SymbolRows(answer.rows)
-        rows = await (index_task or by_index(patience))
-        return _combine_answers(live, answer, rows)
+        return _combine_answers(live, answer, await (index_task or by_index(patience)))
     finally:
         server_task.cancel()
         if index_task is not None:
@@ -307,13 +303,3 @@ async def _read_name_at(workspace: Workspace, at: Position) -> str:
         return ""
     lines = raw.decode("utf-8", "replace").split("\n")
     return text_search.word_at(lines[at.line - 1], at.column) if at.line <= len(lines) else ""
-
-
-async def _search_text(workspace: Workspace, relation: Relation, path: str, name: str) -> Rows:
-    match relation:
-        case "references":
-            return await text_search.find_references(workspace, name)
-        case "definition":
-            return await text_search.find_named(workspace, name, path)
-        case _:
-            return ()

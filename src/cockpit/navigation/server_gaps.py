@@ -9,7 +9,8 @@ import asyncio
 import re
 from dataclasses import replace
 
-from cockpit.navigation.backends import Backends, ServerAnswer, find_language
+from cockpit.navigation.answers import ServerAnswer, find_language
+from cockpit.navigation.backends import Backends
 from cockpit.navigation.query_router import merge_rows, sort_by_location
 from cockpit.plugin.changes import Edit, WriteFile
 from cockpit.plugin.navigation import Position
@@ -67,12 +68,12 @@ def add_index_uses(answer: SymbolRows, rows: Rows) -> SymbolRows:
 
 
 async def complete_rename(
-    workspace: Workspace, edits: tuple[Edit, ...], rows: Rows, name: str, to: str
+    workspace: Workspace, edits: tuple[Edit, ...], rows: Rows, to: str
 ) -> tuple[Edit, ...]:
-    """A server's edits plus edits of the index's uses of `name` in files that the server leaves out."""
+    """A server's edits plus edits of the index's uses (`rows`) in files that the server leaves out."""
     covered = {(await workspace.files.stat(edit.path)).path for edit in edits}
     missing = _group_by_file(tuple(row for row in rows if row.path not in covered))
-    more = [await _rename_in_file(workspace, path, uses, name, to) for path, uses in missing.items()]
+    more = [await _rename_in_file(workspace, path, uses, to) for path, uses in missing.items()]
     return (*edits, *(edit for edit in more if edit is not None))
 
 
@@ -97,15 +98,11 @@ async def find_remaining_uses(
         for number in {row.line for row in rows}:
             line_uses = [row for row in rows if row.line == number]
             word = re.compile(rf"(?<![\w$]){re.escape(line_uses[0].name)}(?![\w$])")
-            renamed = len(word.findall(_line_at(before, number))) - len(
-                word.findall(_line_at(content[path], number))
+            old_count, new_count = (
+                len(word.findall("".join(lines[number - 1 : number]))) for lines in (before, content[path])
             )
-            remaining += line_uses[renamed:] if renamed < len(line_uses) else []
+            remaining += line_uses[max(old_count - new_count, 0) :]
     return tuple(remaining)
-
-
-def _line_at(lines: list[str], number: int) -> str:
-    return lines[number - 1] if number <= len(lines) else ""
 
 
 def _group_by_file(rows: Rows) -> dict[str, list[SymbolRow]]:
@@ -116,8 +113,9 @@ def _group_by_file(rows: Rows) -> dict[str, list[SymbolRow]]:
 
 
 async def _rename_in_file(
-    workspace: Workspace, path: str, rows: list[SymbolRow], name: str, to: str
+    workspace: Workspace, path: str, rows: list[SymbolRow], to: str
 ) -> WriteFile | None:
+    name = rows[0].name
     content = await workspace.files.read(path)
     lines = content.decode("utf-8", "surrogateescape").split("\n")
     for row in sorted(rows, key=lambda use: (use.line, use.column), reverse=True):

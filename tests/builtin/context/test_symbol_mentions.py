@@ -12,7 +12,7 @@ from tests.support.session_view import context_on
 
 from cockpit.builtin.context import symbol_mentions
 from cockpit.builtin.languages.python import PYTHON
-from cockpit.navigation.backends import IndexBackend
+from cockpit.navigation.index.client import TreeIndex
 from cockpit.navigation.navigator import LiveNavigator
 from cockpit.protocol.code import SymbolRow
 from cockpit.protocol.content import Block, Code, Text
@@ -181,7 +181,7 @@ class Growing:
 
 async def test_unknown_name_during_indexing_is_reported(root: Path) -> None:
     navigator = LiveNavigator(
-        LocalWorkspace(str(root)), index=cast("IndexBackend", Growing()), languages=(PYTHON,)
+        LocalWorkspace(str(root)), index=cast("TreeIndex", Growing()), languages=(PYTHON,)
     )
     context = replace(context_on(root), navigator=navigator)
     block = await symbol_mentions.expand_symbol("Cart.total", context)

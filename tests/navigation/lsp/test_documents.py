@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.navigation.lsp.small import QUICK, Make, small, until
 
-from cockpit.navigation.backends import FileDiagnostics, ServerAnswer
+from cockpit.navigation.answers import FileDiagnostics, ServerAnswer
 from cockpit.plugin.changes import WriteFile
 from cockpit.plugin.navigation import Position
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.navigation.lsp.small import QUICK, Make, is_alive, small, state_of, until
 
-from cockpit.navigation.backends import FileDiagnostics, NoAnswer, ServerAnswer
+from cockpit.navigation.answers import FileDiagnostics, NoAnswer, ServerAnswer
 from cockpit.navigation.lsp.limits import LspLimits
 from cockpit.plugin.navigation import Position
 
@@ -108,7 +108,7 @@ async def test_a_server_that_dies_at_a_request_fails_that_request_at_once(make: 
     servers = make(small("die-once", notes=notes))
     started = time.monotonic()
     answer = await servers.related("definition", USE, 30)
-    assert answer == NoAnswer("small stopped while it was asked", soon=True)
+    assert answer == NoAnswer("small stopped before it answered", soon=True)
     assert time.monotonic() - started < 15
     again = await servers.related("definition", USE, 10)
     assert isinstance(again, ServerAnswer) and again.rows

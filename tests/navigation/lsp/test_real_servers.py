@@ -9,7 +9,7 @@ import pytest
 from tests.navigation.lsp.small import QUICK, Make, is_alive
 from tests.support.parts import skip_without
 
-from cockpit.navigation.backends import FileDiagnostics, NoAnswer, ServerAnswer, ServerRelation
+from cockpit.navigation.answers import FileDiagnostics, NoAnswer, ServerAnswer, ServerRelation
 from cockpit.navigation.lsp.language_servers import LanguageServers
 from cockpit.plugin.changes import WriteFile
 from cockpit.plugin.languages import Language, LanguageServer

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.navigation.lsp.small import QUICK, Make, is_alive, language, small, state_of, until
 
-from cockpit.navigation.backends import NoAnswer, ServerAnswer
+from cockpit.navigation.answers import NoAnswer, ServerAnswer
 from cockpit.navigation.lsp import status_files
 from cockpit.navigation.lsp.lsp_json import PROJECT_FILE, read_lsp_json
 from cockpit.plugin.languages import Language, LanguageServer

@@ -1,11 +1,12 @@
 """Conversion of a server's edits: positions, permitted files and order."""
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from cockpit.navigation.lsp.documents import DocumentTextCache
+from cockpit.navigation.lsp.documents import DocumentText, DocumentTextCache, decode_text
 from cockpit.navigation.lsp.protocol import LspNotSupported, MalformedMessage
 from cockpit.navigation.lsp.workspace_edits import convert_workspace_edit
 from cockpit.plugin.changes import DeleteFile, Edit, MoveFile, WriteFile
@@ -19,9 +20,11 @@ def edit(line: int, start: int, end: int, text: str, last: int | None = None) ->
     return {"range": span, "newText": text}
 
 
-def read(root: Path, answer: object, versions: dict[str, int] | None = None) -> tuple[Edit, ...]:
+def read(
+    root: Path, answer: object, open_texts: Mapping[str, tuple[int, DocumentText]] | None = None
+) -> tuple[Edit, ...]:
     return convert_workspace_edit(
-        answer, str(root.resolve()), DocumentTextCache(), "utf-16", (versions or {}, {})
+        answer, str(root.resolve()), DocumentTextCache(), "utf-16", open_texts or {}
     )
 
 
@@ -118,11 +121,12 @@ def test_creating_an_existing_file_is_refused_unless_ignored(root: Path) -> None
 
 def test_an_edit_of_another_version_is_refused(root: Path) -> None:
     (root / "a.py").write_text("a")
+    path = str(root.resolve() / "a.py")
     document = {"uri": uri(root, "a.py"), "version": 3}
     answer = {"documentChanges": [{"textDocument": document, "edits": [edit(0, 0, 1, "b")]}]}
     with pytest.raises(LspNotSupported, match="changed while"):
-        read(root, answer, {uri(root, "a.py"): 4})
-    assert read(root, answer, {uri(root, "a.py"): 3})
+        read(root, answer, {path: (4, decode_text(b"a"))})
+    assert read(root, answer, {path: (3, decode_text(b"a"))})
 
 
 def test_a_file_that_is_not_utf_8_is_not_changed(root: Path) -> None:
@@ -145,8 +149,6 @@ def test_a_rename_at_wrong_columns_is_refused(root: Path) -> None:
     (root / "a.py").write_text("'é😀'; old = 1\n")
     answer = {"changes": {uri(root, "a.py"): [edit(0, 6, 9, "new")]}}
     with pytest.raises(LspNotSupported, match="instead of old"):
-        convert_workspace_edit(answer, str(root.resolve()), DocumentTextCache(), "utf-16", ({}, {}), "old")
-    (found,) = convert_workspace_edit(
-        answer, str(root.resolve()), DocumentTextCache(), "utf-32", ({}, {}), "old"
-    )
+        convert_workspace_edit(answer, str(root.resolve()), DocumentTextCache(), "utf-16", {}, "old")
+    (found,) = convert_workspace_edit(answer, str(root.resolve()), DocumentTextCache(), "utf-32", {}, "old")
     assert isinstance(found, WriteFile) and found.content.decode() == "'é😀'; new = 1\n"

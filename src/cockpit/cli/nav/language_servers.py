@@ -17,7 +17,7 @@ from cockpit import paths
 from cockpit.cli.command import add_options, load_catalog, print_json
 from cockpit.cli.nav.lookup import print_warning, resolve_root
 from cockpit.errors import CockpitError
-from cockpit.navigation.backends import find_language
+from cockpit.navigation.answers import find_language
 from cockpit.navigation.lsp import lsp_json, server_programs, status_files
 from cockpit.plugin.languages import Language, LanguageServer
 from cockpit.protocol.messages import Json

@@ -98,7 +98,7 @@ class IndexBuilder:
         readers: LanguageParsers,
         catalog: FileCatalog,
         file: Path | None,
-        heard: Callable[[], None],
+        report: Callable[[], None],
         early: Sequence[WorkerProcess] = (),
     ) -> None:
         self.root = root
@@ -106,8 +106,8 @@ class IndexBuilder:
         self.catalog = catalog
         self.version = file_facts.cache_version(readers.languages)
         self.file = file
-        self._heard = heard
-        self._looked = 0
+        self._report = report
+        self._walked_at = 0
         self._processes: list[WorkerProcess] = list(early)
         self._early = list(early)
         self._lock = threading.Lock()
@@ -115,7 +115,7 @@ class IndexBuilder:
     def run(self) -> None:
         """Load the cache, find what differs, parse it and save it."""
         stored, saved = self._known()
-        self._looked = time.time_ns()
+        self._walked_at = time.time_ns()
         files = list(walk_sources(self.root, self.readers))
         todo: list[tuple[str, int]] = []
         unchanged: list[FileFacts] = []
@@ -126,10 +126,10 @@ class IndexBuilder:
             else:
                 unchanged.append(fresh)
         self.catalog.begin(unchanged, [path for path, _ in todo])
-        self._heard()
+        self._report()
         self._parse(todo)
         self.catalog.end()
-        self._heard()
+        self._report()
         if todo or len(stored) != len(files):
             self.save()
 
@@ -153,7 +153,7 @@ class IndexBuilder:
     def _known(self) -> tuple[dict[str, FileFacts], int]:
         """The facts known before the walk and when (ns) they were true: from memory, else from disk."""
         if self.catalog.begun:
-            return dict(self.catalog.files), self._looked
+            return dict(self.catalog.files), self._walked_at
         return file_facts.load_facts(self.file, self.version) if self.file else ({}, 0)
 
     def _unchanged(self, stored: FileFacts | None, modified: int, size: int, saved: int) -> FileFacts | None:
@@ -193,7 +193,7 @@ class IndexBuilder:
 
     def _merge(self, facts: Iterable[FileFacts | None]) -> None:
         self.catalog.put([item for item in facts if item is not None])
-        self._heard()
+        self._report()
 
     def _feed(self, work: ParseQueue, process: WorkerProcess | None) -> None:
         """Give one worker batch after batch; replace it when it dies."""
@@ -209,7 +209,7 @@ class IndexBuilder:
                 self.catalog.leave_out(work.give_back(batch))
                 continue
             self._merge(rows)
-            self.catalog.gone(set(batch) - {facts.path for facts in rows})
+            self.catalog.remove(set(batch) - {facts.path for facts in rows})
         if process is not None:
             self._drop(process)
 

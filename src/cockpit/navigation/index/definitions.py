@@ -1,6 +1,7 @@
 """Extracts from a parsed file its definitions and the set of its words: all that the index stores."""
 
 import re
+from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
 from cockpit.navigation.index.grammars import LanguageParser
@@ -13,22 +14,12 @@ if TYPE_CHECKING:
 WORD = re.compile(rb"[A-Za-z_$\x80-\xff][\w$\x80-\xff]*")
 CLASS_KINDS = frozenset({"class", "struct", "interface", "trait", "enum", "namespace_class"})
 # A definition includes the nodes that wrap it: its decorators, its `export`, its C declaration.
-WRAPPER_TYPES = frozenset(
-    {
-        "decorated_definition",
-        "export_statement",
-        "template_declaration",
-        "ambient_declaration",
-        "pointer_declarator",
-        "reference_declarator",
-        "function_definition",
-        "declaration",
-        "field_declaration",
-        "lexical_declaration",
-        "variable_declaration",
-        "init_declarator",
-    }
+WRAPPERS = (
+    "decorated_definition export_statement template_declaration ambient_declaration pointer_declarator "
+    "reference_declarator function_definition declaration field_declaration lexical_declaration "
+    "variable_declaration init_declarator"
 )
+WRAPPER_TYPES = frozenset(WRAPPERS.split())
 MAX_LINE_CHARS = 200
 WORD_BYTES = bytes(
     byte if byte >= 128 or chr(byte).isalnum() or chr(byte) in "_$" else 32 for byte in range(256)
@@ -58,20 +49,7 @@ class IndexedDefinition(NamedTuple):
     def row(self, path: str) -> "SymbolRow":
         from cockpit.protocol.code import SymbolRow
 
-        return SymbolRow(
-            self.name,
-            self.kind,
-            path,
-            self.line,
-            self.column,
-            self.text,
-            "tree-sitter",
-            self.end_line,
-            self.end_column,
-            self.first,
-            self.last,
-            self.container,
-        )
+        return SymbolRow(path=path, source="tree-sitter", **self._asdict())
 
 
 class SourceLines:
@@ -95,22 +73,14 @@ class SourceLines:
         return len(text[: column - 1].encode("utf-8", "replace"))
 
     def text(self, row: int) -> str:
-        return (
-            self.lines[row].strip()[:MAX_LINE_CHARS].decode("utf-8", "replace")
-            if row < len(self.lines)
-            else ""
-        )
+        line = self.lines[row] if row < len(self.lines) else b""
+        return line.strip()[:MAX_LINE_CHARS].decode("utf-8", "replace")
 
 
 def find_words(text: bytes) -> bytes:
     """Every word of a text once, separated by line feeds."""
     # Twice as fast as a regular expression; the numbers it includes do no harm.
     return b"\n" + b"\n".join(set(text.translate(WORD_BYTES).split())) + b"\n"
-
-
-def find_definitions(reader: LanguageParser, tree: "Tree", text: bytes) -> list[IndexedDefinition]:
-    """The definitions of a parsed file, in order."""
-    return [row for row, _ in find_definition_nodes(reader, tree, text)]
 
 
 def find_definition_nodes(
@@ -123,7 +93,7 @@ def find_definition_nodes(
     if query is None:
         return []
     named_nodes: dict[int, tuple[int, str, Node, Node, str]] = {}
-    spans: list[tuple[int, int, str, str]] = []
+    spans: list[tuple[int, int, str]] = []
     cursor = QueryCursor(query)
     if "scopes" in reader.language.queries:
         cursor.set_max_start_depth(MAX_DEPTH)
@@ -132,7 +102,7 @@ def find_definition_nodes(
         container = _first_word(container_nodes[0]) if container_nodes else ""
         if "within" in captures:
             node = captures["within"][0]
-            spans.append((node.start_byte, node.end_byte, container, "class"))
+            spans.append((node.start_byte, node.end_byte, container))
             continue
         for name in captures.get("name", ()):
             for capture, nodes in captures.items():
@@ -144,23 +114,22 @@ def find_definition_nodes(
 
 def _add_containers(
     named_nodes: "dict[int, tuple[int, str, Node, Node, str]]",
-    spans: list[tuple[int, int, str, str]],
+    spans: list[tuple[int, int, str]],
     lines: SourceLines,
 ) -> "list[tuple[IndexedDefinition, Node]]":
     """Give each definition its container: the definitions and `@within` nodes around it, or its own."""
     nodes = sorted(named_nodes.values(), key=lambda item: (item[2].start_byte, -item[2].end_byte))
-    events = sorted(spans, key=lambda span: span[0])
+    pending_spans = deque(sorted(spans, key=lambda span: span[0]))
     rows: list[tuple[IndexedDefinition, Node]] = []
+    # The containers around: end byte, name and kind.
     stack: list[tuple[int, str, str]] = []
-    next_span = 0
     last: Node | None = None
     for _, kind, node, name, container in nodes:
         start = node.start_byte
-        while next_span < len(events) and events[next_span][0] <= start:
-            _, end, label, span_kind = events[next_span]
-            stack = [item for item in stack if item[0] > events[next_span][0]]
-            stack.append((end, label, span_kind))
-            next_span += 1
+        while pending_spans and pending_spans[0][0] <= start:
+            span_start, end, label = pending_spans.popleft()
+            stack = [item for item in stack if item[0] > span_start]
+            stack.append((end, label, "class"))
         while stack and stack[-1][0] <= start:
             stack.pop()
         if stack and node == last:
@@ -171,20 +140,15 @@ def _add_containers(
         if container:
             names.append(container)
         whole = widen_node(node)
-        kind_ = _refine_kind(kind, label, inside_class)
-        rows.append((_make_definition(label, kind_, whole, name, ".".join(names), lines), whole))
         stack.append((node.end_byte, label, kind))
+        if kind == "function" and inside_class:
+            kind = "method"
+        elif kind == "variable" and len(label) > 1 and label.isupper():
+            kind = "constant"
+        rows.append((_make_definition(label, kind, whole, name, ".".join(names), lines), whole))
         last = node
     rows.sort(key=lambda item: (item[0].line, item[0].column))
     return rows
-
-
-def _refine_kind(kind: str, name: str, inside_class: bool) -> str:
-    if kind == "function" and inside_class:
-        return "method"
-    if kind == "variable" and len(name) > 1 and name.isupper():
-        return "constant"
-    return kind
 
 
 def _make_definition(

@@ -2,16 +2,17 @@
 
 import marshal
 import os
-import stat
 import sys
 import threading
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
-from cockpit.navigation.index.definitions import WORD, IndexedDefinition, find_definitions, find_words
+from cockpit.navigation.index.definitions import WORD, IndexedDefinition, find_definition_nodes, find_words
 from cockpit.navigation.index.grammars import OUTLINE_KINDS, LanguageParsers, ParsableLanguage
+from cockpit.settings import file_io
 
 MAX_FILE_BYTES = 1_000_000
 MAX_LINE_BYTES = 20_000
@@ -43,27 +44,14 @@ def digest_of(text: bytes) -> bytes:
 
 
 def read_file(path: str) -> tuple[bytes, os.stat_result]:
-    """A file's content and its state when it was read. Raises OSError, also for pipes and devices."""
-    # Opening a pipe that nobody writes to would block for ever.
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0))
-    try:
-        facts = os.fstat(handle)
-        if not stat.S_ISREG(facts.st_mode):
-            raise OSError(f"{path} is not a regular file")
-        return (_read_all(handle, facts.st_size) if facts.st_size <= MAX_FILE_BYTES else b""), facts
-    finally:
-        os.close(handle)
-
-
-def _read_all(handle: int, size: int) -> bytes:
-    text = os.read(handle, size + 1)
-    while more := os.read(handle, size + 1):
-        text += more
-    return text
+    """A file's content (empty if it is too large) and its state just before. Raises OSError, also for pipes
+    and devices."""
+    about = Path(path).stat()
+    return (file_io.read_bytes(path, MAX_FILE_BYTES) if about.st_size <= MAX_FILE_BYTES else b""), about
 
 
 def extract_facts(root: str, path: str, readers: LanguageParsers) -> FileFacts | None:
-    """What the index stores for a file; None if it does not exist."""
+    """The facts that the index stores for a file; None if it does not exist."""
     try:
         text, about = read_file(f"{root}/{path}")
     except OSError:
@@ -75,17 +63,15 @@ def extract_facts(root: str, path: str, readers: LanguageParsers) -> FileFacts |
     if parsed is None:
         return left_out
     reader, tree = parsed
-    rows = [row for row in find_definitions(reader, tree, text) if row.kind not in OUTLINE_KINDS]
+    definitions = find_definition_nodes(reader, tree, text)
+    rows = [row for row, _ in definitions if row.kind not in OUTLINE_KINDS]
     names = "\n".join(sorted({row.name for row in rows}))
-    return FileFacts(
-        path,
-        about.st_mtime_ns,
-        about.st_size,
-        digest_of(text),
-        reader.name,
-        f"\n{names}\n".encode() if names else b"",
-        find_words(text),
-        marshal.dumps([tuple(row) for row in rows]) if rows else b"",
+    return left_out._replace(
+        digest=digest_of(text),
+        language=reader.name,
+        names=f"\n{names}\n".encode() if names else b"",
+        words=find_words(text),
+        rows=marshal.dumps([tuple(row) for row in rows]) if rows else b"",
     )
 
 
@@ -93,14 +79,7 @@ def is_generated(text: bytes) -> bool:
     """Whether a text is minified or binary: a line over 20,000 bytes, or a NUL near the start."""
     if b"\0" in text[:4096]:
         return True
-    if len(text) <= MAX_LINE_BYTES:
-        return False
-    at = 0
-    while (end := text.find(b"\n", at)) >= 0:
-        if end - at > MAX_LINE_BYTES:
-            return True
-        at = end + 1
-    return len(text) - at > MAX_LINE_BYTES
+    return len(text) > MAX_LINE_BYTES and max(map(len, text.split(b"\n"))) > MAX_LINE_BYTES
 
 
 class FileCatalog:
@@ -130,7 +109,7 @@ class FileCatalog:
             self.version += 1
             self.dirty = True
 
-    def gone(self, paths: Iterable[str]) -> None:
+    def remove(self, paths: Iterable[str]) -> None:
         with self._lock:
             for path in paths:
                 self.files.pop(path, None)
@@ -163,10 +142,7 @@ class FileCatalog:
 
     def languages(self) -> dict[str, int]:
         """Number of files by language; those left out under the empty name."""
-        counts: dict[str, int] = {}
-        for facts in self.all():
-            counts[facts.language] = counts.get(facts.language, 0) + 1
-        return counts
+        return Counter(facts.language for facts in self.all())
 
     def using(self, word: str) -> list[FileFacts]:
         """The files that contain a word."""
@@ -192,13 +168,13 @@ def cache_version(languages: Sequence[ParsableLanguage]) -> bytes:
     )
     for language in languages:
         tags = language.queries.get("tags", "")
-        digest.update(
-            f"\0{language.name}\0{language.grammar}\0{language.globs}\0{tags}\0{_wheel_version(language.grammar)}".encode()
-        )
+        package = _package_version(language.grammar)
+        parts = ("", language.name, language.grammar, str(language.globs), tags, package)
+        digest.update("\0".join(parts).encode())
     return digest.digest()
 
 
-def _wheel_version(grammar: str) -> str:
+def _package_version(grammar: str) -> str:
     """The version of a grammar's package, by the modification time of its file: reading metadata takes
     20 ms."""
     module = grammar.partition(":")[0]

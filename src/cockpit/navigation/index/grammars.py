@@ -4,27 +4,16 @@ import importlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from tree_sitter import Language as Grammar
     from tree_sitter import Parser, Query, Tree
 
+    from cockpit.plugin.languages import Language
+
 CPP_SYNTAX = re.compile(rb"(?m)^\s*(class|namespace|template|public|private|protected|using)\b")
 OUTLINE_KINDS = frozenset({"key", "heading", "table"})
-
-
-class ParsableLanguage(Protocol):
-    """A `Language`, or the part of it that a `GrammarSpec` holds."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def globs(self) -> tuple[str, ...]: ...
-    @property
-    def grammar(self) -> str: ...
-    @property
-    def queries(self) -> Mapping[str, str]: ...
 
 
 class GrammarSpec(NamedTuple):
@@ -34,6 +23,9 @@ class GrammarSpec(NamedTuple):
     globs: tuple[str, ...]
     grammar: str
     queries: Mapping[str, str]
+
+
+ParsableLanguage: TypeAlias = "Language | GrammarSpec"
 
 
 def grammar_specs(languages: Sequence[ParsableLanguage]) -> tuple[GrammarSpec, ...]:

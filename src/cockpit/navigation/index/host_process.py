@@ -1,5 +1,6 @@
 """The index in its own process: builds, follows changes and answers one question after another."""
 
+import contextlib
 import os
 import queue
 import sys
@@ -36,14 +37,14 @@ class IndexHost:
         self.readers = LanguageParsers(languages)
         self.catalog = FileCatalog()
         self._languages = languages
-        self.build = IndexBuilder(root, self.readers, self.catalog, file, self.tell, early)
+        self.builder = IndexBuilder(root, self.readers, self.catalog, file, self.report_progress, early)
         self._inbox: queue.Queue[object] = queue.Queue()
         self._building: threading.Thread | None = None
         self._again = False
         self._write = threading.Lock()
 
     @cached_property
-    def answers(self) -> "QueryEngine":
+    def engine(self) -> "QueryEngine":
         """Imported at the first question, so that a start from the cache is not delayed."""
         from cockpit.navigation.index.query_engine import QueryEngine
 
@@ -55,7 +56,8 @@ class IndexHost:
             try:
                 message = self._inbox.get(timeout=IDLE_SECONDS)
             except queue.Empty:
-                self._idle()
+                if self.catalog.dirty and not self._is_building():
+                    self.builder.save()
                 continue
             match message:
                 case ("build",):
@@ -73,8 +75,8 @@ class IndexHost:
         if self._building is not None and not self._pending():
             self._building.join(LAST_SECONDS / 2)
         if self.catalog.dirty and not self._is_building():
-            self.build.save()
-        self.build.close()
+            self.builder.save()
+        self.builder.close()
 
     def begin(self) -> None:
         """Build, or check all files again. A request during a build starts another build afterwards."""
@@ -98,29 +100,27 @@ class IndexHost:
             self._again = True
         for path in relative_paths:
             self._update_path(path)
-        self.tell()
+        self.report_progress()
 
     def _update_path(self, path: str) -> None:
         place = Path(self.root, path)
         if place.is_dir() and not place.is_symlink():
             files = [file for file, _, _ in walk_sources(self.root, self.readers, path)]
-            self.catalog.gone(set(self.catalog.below(path)) - set(files))
+            self.catalog.remove(set(self.catalog.below(path)) - set(files))
             if len(files) > MAX_SINGLE_CHANGES:
                 self.begin()
                 return
             self.catalog.put(filter(None, (extract_facts(self.root, file, self.readers) for file in files)))
             return
         if not os.path.lexists(place):
-            self.catalog.gone([path, *self.catalog.below(path)])
+            self.catalog.remove([path, *self.catalog.below(path)])
             return
         if place.is_symlink() or not (self.catalog.get(path) or is_indexed(self.root, path, self.readers)):
             return
-        fresh = extract_facts(self.root, path, self.readers)
-        if fresh is not None:
+        if (fresh := extract_facts(self.root, path, self.readers)) is not None:
             self.catalog.put([fresh])
 
-    def tell(self) -> None:
-        """Report progress."""
+    def report_progress(self) -> None:
         self._send(("progress", self.catalog.progress(), self.catalog.languages(), not self._pending()))
 
     def _pending(self) -> bool:
@@ -130,38 +130,29 @@ class IndexHost:
         return self._building is not None and self._building.is_alive()
 
     def _build(self) -> None:
-        while True:
+        self._again = True
+        while self._again:
             self._again = False
-            self.build.run()
-            if not self._again:
-                return
-
-    def _idle(self) -> None:
-        if self.catalog.dirty and not self._is_building():
-            self.build.save()
+            self.builder.run()
 
     def _answer(self, id: int, name: str, arguments: tuple[object, ...]) -> None:
         try:
-            answer = self.answers.answer(name, arguments)
+            answer = self.engine.answer(name, arguments)
         except Exception as error:  # A failing question must not end the index.
             self._send(("failed", id, "".join(traceback.format_exception(error))))
             return
         self._send(("answer", id, answer))
 
     def _send(self, value: object) -> None:
-        with self._write:
-            try:
-                send(sys.stdout.buffer, value)
-            except OSError:
-                return
+        with self._write, contextlib.suppress(OSError):
+            send(sys.stdout.buffer, value)
 
     def _listen(self) -> None:
-        try:
+        with contextlib.suppress(EOFError, OSError):
             while True:
                 self._inbox.put(receive(sys.stdin.buffer))
-        except (EOFError, OSError):
-            self._inbox.put(None)
+        self._inbox.put(None)
         # A long answer that nobody waits for any more does not keep the process alive.
         time.sleep(LAST_SECONDS)
-        self.build.close()
+        self.builder.close()
         os._exit(0)

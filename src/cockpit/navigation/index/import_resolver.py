@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cockpit.navigation.index.file_facts import FileCatalog
+from cockpit.navigation.index.name_search import count_common_folders
 from cockpit.navigation.index.parsed_file import ParsedFile
 from cockpit.settings import file_io
 
@@ -46,11 +47,11 @@ class ImportResolver:
             if name and (module == name or module.startswith(name + "/")):
                 package_folder = posixpath.normpath(posixpath.join(folder, "." + module[len(name) :]))
                 package_folder = "" if package_folder == "." else package_folder
-                files = [
-                    each for each in list(self.catalog.files) if posixpath.dirname(each) == package_folder
-                ]
+                files = (
+                    file for file in list(self.catalog.files) if posixpath.dirname(file) == package_folder
+                )
                 return sorted(
-                    each for each in files if each.endswith(".go") and not each.endswith("_test.go")
+                    file for file in files if file.endswith(".go") and not file.endswith("_test.go")
                 )
             if not folder:
                 return []
@@ -80,10 +81,8 @@ class ImportResolver:
         dots = len(module) - len(module.lstrip("."))
         steps = [step.strip() for step in module.lstrip(".").split(".") if step.strip()]
         if dots:
-            folder = path.split("/")[:-dots] if dots else []
-            if dots > len(path.split("/")):
-                return ""
-            return self._module("/".join([*folder, *steps]))
+            folders = path.split("/")
+            return self._module("/".join([*folders[:-dots], *steps])) if dots <= len(folders) else ""
         for start in self._import_roots(path):
             if file := self._module("/".join(filter(None, [start, *steps]))):
                 return file
@@ -111,13 +110,10 @@ class ImportResolver:
             if self._is_file(candidate):
                 return candidate
         # A folder without `__init__` is a namespace package: it has submodules but no file.
-        return f"{base}/__init__.py" if self._is_folder(base) else ""
+        return f"{base}/__init__.py" if Path(self.root, base).is_dir() else ""
 
     def _is_file(self, path: str) -> bool:
         return Path(self.root, path).is_file()
-
-    def _is_folder(self, path: str) -> bool:
-        return Path(self.root, path).is_dir()
 
     def _script(self, folder: str, module: str) -> list[str]:
         base = posixpath.normpath(posixpath.join(folder, module))
@@ -149,16 +145,11 @@ class ImportResolver:
         if self._is_file(plain):
             return [plain]
         stem = re.sub(r"\.\w{1,3}$", "", module) if "/" in module or "::" not in module else module
-        candidates = [stem, module] if stem != module else [module]
-        for candidate in candidates:
-            parts = [
-                part
-                for part in re.split(r"[./:\\]+", candidate)
-                if part and part not in ("crate", "self", "super")
-            ]
+        for candidate in dict.fromkeys((stem, module)):
+            parts = re.split(r"[./:\\]+", candidate)
+            parts = [part for part in parts if part and part not in ("crate", "self", "super")]
             while parts:
-                files = self._ending(parts, path)
-                if files:
+                if files := self._ending(parts, path):
                     return files[:MAX_FILES]
                 if len(parts) < 3:
                     break
@@ -174,7 +165,7 @@ class ImportResolver:
             in_folder = folder.endswith(tail) and posixpath.basename(path) in FOLDER_FILES
             if stem.endswith(tail) or in_folder:
                 matches.append(path)
-        return sorted(matches, key=lambda path: (-_count_common_folders(path, importer), len(path), path))
+        return sorted(matches, key=lambda path: (-count_common_folders(path, importer), len(path), path))
 
     def _by_last(self) -> dict[str, list[str]]:
         """Known files by the last part of their name and of their folder."""
@@ -187,13 +178,3 @@ class ImportResolver:
                     tails.setdefault(step, []).append(path)
             self._tails = (self.catalog.version, tails)
         return tails
-
-
-def _count_common_folders(first: str, second: str) -> int:
-    """How many leading folders two paths have in common."""
-    count = 0
-    for a, b in zip(first.split("/")[:-1], second.split("/")[:-1], strict=False):
-        if a != b:
-            break
-        count += 1
-    return count

@@ -3,6 +3,7 @@ distance where no scope or import tells which is meant."""
 
 import re
 from collections.abc import Iterable
+from itertools import takewhile
 
 from cockpit.navigation.index.definitions import CLASS_KINDS, IndexedDefinition
 from cockpit.navigation.index.file_facts import FileCatalog, FileFacts
@@ -57,15 +58,15 @@ def search_definitions(
 ) -> list[tuple[str, IndexedDefinition]]:
     """The best `limit` definitions by name; `Class.method` also matches the container."""
     container, _, last = query.replace("::", ".").rpartition(".")
+    ending = f".{container}".lower() if container else ""
     matches: list[tuple[tuple[int, int, int, int, str, int], str, IndexedDefinition]] = []
     for facts in files:
-        ranks = _rank_names(facts.names, last)
-        if not ranks:
-            continue
-        file_rank = path_rank(facts.path)
-        for row in facts.definitions():
+        words = facts.names.decode("utf-8", "replace").split("\n")
+        ranks = {name: rank for name in words if name and (rank := match_rank(last, name)) >= 0}
+        file_rank = path_rank(facts.path) if ranks else 0
+        for row in facts.definitions() if ranks else ():
             rank = ranks.get(row.name, -1)
-            if rank < 0 or not _is_in_container(row.container, container):
+            if rank < 0 or not f".{row.container}".lower().endswith(ending):
                 continue
             depth = row.container.count(".") + (1 if row.container else 0)
             key = (rank, file_rank, depth, len(row.name), facts.path, row.line)
@@ -74,17 +75,10 @@ def search_definitions(
     return [(path, row) for _, path, row in matches[:limit]]
 
 
-def _rank_names(names: bytes, query: str) -> dict[str, int]:
-    """The names of a file that match, each with its rank."""
-    text = names.decode("utf-8", "replace").strip("\n")
-    if not text:
-        return {}
-    ranks = {name: match_rank(query, name) for name in text.split("\n")}
-    return {name: rank for name, rank in ranks.items() if rank >= 0}
-
-
-def _is_in_container(container: str, queried: str) -> bool:
-    return not queried or f".{container}".lower().endswith(f".{queried}".lower())
+def count_common_folders(first: str, second: str) -> int:
+    """How many leading folders two paths have in common."""
+    pairs = zip(first.split("/")[:-1], second.split("/")[:-1], strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def path_rank(path: str) -> int:
@@ -103,43 +97,24 @@ class NameLookup:
 
     def tops(self, parsed: ParsedFile, name: str) -> list[Target]:
         """Definitions called `name` outside classes, in files of the same language, nearest first."""
-        matches = [
-            (path, row)
-            for path, row in self._same_language(parsed, name)
-            if not row.container or row.kind in TYPE_KINDS
-        ]
-        matches.sort(key=lambda match: _distance(parsed.path, *match))
-        return [
-            binding
-            for binding in (self.binding(path, row) for path, row in matches[:MAX_MATCHES])
-            if binding is not None
-        ]
+        matches = self._same_language(parsed, name)
+        tops = [(path, row) for path, row in matches if not row.container or row.kind in TYPE_KINDS]
+        return self._bindings(tops[:MAX_MATCHES])
 
     def sole(self, parsed: ParsedFile, name: str) -> list[Target]:
         """The members called `name` if only one class has such a member."""
         matches = [(path, row) for path, row in self._same_language(parsed, name) if row.container]
-        if len({(row.container.rpartition(".")[2]) for _, row in matches}) != 1 or len(matches) > 2:
+        if len({row.container.rpartition(".")[2] for _, row in matches}) != 1 or len(matches) > 2:
             return []
-        matches.sort(key=lambda match: _distance(parsed.path, *match))
-        return [
-            binding for binding in (self.binding(path, row) for path, row in matches) if binding is not None
-        ]
+        return self._bindings(matches)
 
     def members(self, owner: NameBinding, name: str) -> list[Target]:
         """Members outside the class's body: Go methods, Rust's `impl`, C++ definitions."""
         if owner.parsed.language in ("python", "javascript", "typescript", "tsx", "java"):
             return []
-        matches = [
-            (path, row)
-            for path, row in self._same_language(owner.parsed, name)
-            if row.container.rpartition(".")[2] == owner.name
-        ]
-        matches.sort(key=lambda match: _distance(owner.parsed.path, *match))
-        return [
-            binding
-            for binding in (self.binding(path, row) for path, row in matches[:2])
-            if binding is not None
-        ]
+        matches = self._same_language(owner.parsed, name)
+        members = [(path, row) for path, row in matches if row.container.rpartition(".")[2] == owner.name]
+        return self._bindings(members[:2])
 
     def binding(self, path: str, row: IndexedDefinition) -> NameBinding | None:
         """The definition as a binding of its file; None if the file has changed."""
@@ -153,25 +128,24 @@ class NameLookup:
         scope = parsed.shape.scope_at(node.start_byte)
         return NameBinding(row.name, "def", node, parsed, scope, node.end_byte, node.parent)
 
+    def _bindings(self, matches: Iterable[tuple[str, IndexedDefinition]]) -> list[Target]:
+        bindings = (self.binding(path, row) for path, row in matches)
+        return [binding for binding in bindings if binding is not None]
+
     def _same_language(self, parsed: ParsedFile, name: str) -> list[tuple[str, IndexedDefinition]]:
-        """Definitions of a name in files of the same language."""
+        """Definitions of a name in files of the same language, nearest first."""
         family = LANGUAGE_FAMILIES.get(parsed.language, (parsed.language,))
-        return [
+        matches = [
             (path, row)
             for path, row in self.catalog.defining(name)
             if (facts := self.catalog.get(path)) is not None and facts.language in family
         ]
+        return sorted(matches, key=lambda match: _distance(parsed.path, *match))
 
 
 def _distance(path: str, other: str, row: IndexedDefinition) -> tuple[int, bool, int, int, str]:
     """Sort key: sources before tests, definitions before declarations, then the nearest."""
-    own_folders, other_folders = path.split("/")[:-1], other.split("/")[:-1]
-    shared = 0
-    for a, b in zip(own_folders, other_folders, strict=False):
-        if a != b:
-            break
-        shared += 1
-    steps_apart = len(own_folders) + len(other_folders) - 2 * shared
+    steps_apart = path.count("/") + other.count("/") - 2 * count_common_folders(path, other)
     file_rank = path_rank(other) if path_rank(path) != path_rank(other) else 0
     is_declared = row.first == row.last and "{" not in row.text
     return (file_rank, is_declared, steps_apart, row.first - row.last, other)

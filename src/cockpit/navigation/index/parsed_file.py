@@ -98,7 +98,6 @@ class FileScopes:
     members: "dict[int, Node]" = field(default_factory=dict)
     accesses: "dict[int, tuple[Node, Node]]" = field(default_factory=dict)
     calls: "dict[int, Node]" = field(default_factory=dict)
-    callees: "dict[int, Node]" = field(default_factory=dict)
     keywords: "dict[int, Node]" = field(default_factory=dict)
     returns: "dict[int, Node]" = field(default_factory=dict)
     returned: "list[Node]" = field(default_factory=list)
@@ -238,9 +237,10 @@ def _add_binding(
         if KIND_ORDER.index(kind) < KIND_ORDER.index(known.kind):
             known.kind = kind
         return
-    value, type_ = _first_node(captures, "value"), _first_node(captures, "type")
-    entered = _first_node(captures, "entered")
-    fresh = NameBinding(node_text(node), kind, node, parsed, scope, after, whole, value, type_, entered)
+    fresh = NameBinding(node_text(node), kind, node, parsed, scope, after, whole)
+    fresh.value, fresh.type, fresh.entered = (
+        _first_node(captures, name) for name in ("value", "type", "entered")
+    )
     shape.bound[node.start_byte] = fresh
     scope.names.setdefault(fresh.name, []).append(fresh)
     if "default" in captures and captures["default"][0].start_byte == node.start_byte:
@@ -248,7 +248,6 @@ def _add_binding(
 
 
 def _contains_scope(whole: "Node", scope: NameScope) -> bool:
-    """Whether a scope belongs to a definition itself."""
     inside = whole.start_byte <= scope.start and scope.end <= whole.end_byte
     return inside and scope.node.descendant_count <= whole.descendant_count
 
@@ -265,11 +264,15 @@ def _add_import(shape: FileScopes, parsed: "ParsedFile", captures: Captures) -> 
     name = "default" if "default" in captures else node_text(named) if named is not None else ""
     alias = captures["alias"][0] if "alias" in captures else None
     at = alias or named or node
-    label = node_text(alias) if alias is not None else name or parsed.bound_by_import(module)
+    label = node_text(alias) if alias is not None else name
     imported = ImportedName(module, name)
-    if alias is None and not name:
-        # `import a.b` binds `a`, which stands for the module `a`.
-        imported = ImportedName(parsed.first_of_module(module))
+    if not label and parsed.language == "python":
+        # `import a.b` binds `a`, the module `a`.
+        label = module.split(".")[0]
+        imported = ImportedName(label)
+    elif not label:
+        # Go's `import "x.y/sub"` binds `sub`.
+        label = re.split(r"[./:]+", module)[-1]
     scope = shape.scope_at(at.start_byte)
     bound = NameBinding(label, "import", at, parsed, scope, at.end_byte, imported=imported)
     known = shape.bound.get(at.start_byte)
@@ -381,15 +384,6 @@ class ParsedFile:
             return []
         return [captures for _, captures in QueryCursor(query).matches(self.tree.root_node)]
 
-    def bound_by_import(self, module: str) -> str:
-        """The name that importing a whole module binds: `a` for Python's `a.b`, `sub` for Go's `x.y/sub`."""
-        if self.language == "python":
-            return module.split(".")[0]
-        return re.split(r"[./:]+", module)[-1]
-
-    def first_of_module(self, module: str) -> str:
-        return module.split(".")[0] if self.language == "python" else module
-
     def node_at(self, line: int, column: int) -> "Node | None":
         """The name at a position, or the one that ends there. Both numbers count from 1."""
         if not 1 <= line <= len(self.lines.lines):
@@ -418,17 +412,13 @@ class ParsedFile:
 
     def definition_around(self, line: int) -> IndexedDefinition | None:
         """The innermost definition whose lines contain `line`."""
-        innermost: IndexedDefinition | None = None
-        for definition in self.definitions:
-            if definition.first <= line <= definition.last and definition.kind not in (
-                "variable",
-                "constant",
-                "field",
-            ):
-                innermost = (
-                    definition if innermost is None or definition.first >= innermost.first else innermost
-                )
-        return innermost
+        around = [
+            definition
+            for definition in self.definitions
+            if definition.first <= line <= definition.last
+            and definition.kind not in ("variable", "constant", "field")
+        ]
+        return max(reversed(around), key=lambda definition: definition.first, default=None)
 
 
 class ParsedFiles:

@@ -31,7 +31,7 @@ MAX_NAMED = 200
 RESOLVE_SECONDS = 0.4
 
 
-def definition_extent(parsed: ParsedFile, node: "Node") -> tuple[int, int]:
+def definition_extent(node: "Node") -> tuple[int, int]:
     """First and end byte of a definition, with decorators and the comment that documents it."""
     whole = first = widen_node(node)
     while True:
@@ -55,8 +55,7 @@ def definition_hover(parsed: ParsedFile, row: IndexedDefinition, node: "Node") -
     lines = textwrap.dedent(indent + parsed.text[start:until].decode("utf-8", "replace")).strip().split("\n")
     signature = "\n".join(lines[:MAX_SIGNATURE_LINES]).rstrip(" {:=")
     documented = _docstring(body) or _comment_text(_comments_above(node))
-    shown = f"```{parsed.language}\n{signature}\n```"
-    return f"{shown}\n\n{documented[:MAX_DOC_CHARS]}" if documented else shown
+    return f"```{parsed.language}\n{signature}\n```\n\n{documented[:MAX_DOC_CHARS]}".rstrip()
 
 
 def _find_body(node: "Node") -> "Node | None":
@@ -161,53 +160,52 @@ class QueryEngine:
             return ()
         symbol = ".".join(parts)
         if file:
+            outlines = (parsed for path in self._paths(file) if (parsed := self._parsed(path)) is not None)
             rows = [
-                row
-                for file_path in self._paths(file)
-                for row in self.outline(file_path)
-                if _matches_path(row, symbol)
+                row.row(parsed.path)
+                for parsed in outlines
+                for row in parsed.definitions
+                if _ends_with(row.qualified, symbol)
             ]
             return tuple(sorted(rows, key=_depth_order))
-        matches = []
-        for file_path, row in self.catalog.defining(parts[-1]):
-            dotted = f"{self.modules.package_of(file_path)}.{row.qualified}"
-            if _ends_with(row.qualified, symbol) or _ends_with(dotted, symbol):
-                matches.append(row.row(file_path))
+        matches = [
+            row.row(path)
+            for path, row in self.catalog.defining(parts[-1])
+            # The dotted name of the module may come first.
+            if _ends_with(f"{self.modules.package_of(path)}.{row.qualified}", symbol)
+        ]
         return tuple(sorted(matches, key=_depth_order)[:MAX_NAMED])
 
     def related(self, relation: str, at: Position) -> Rows:
         parsed = self._parsed(at.path)
         if parsed is None:
             return ()
-        resolver = self._resolver()
+        resolver = SymbolResolver(self.files, self.catalog, time.monotonic() + RESOLVE_SECONDS)
         targets = self._targets(resolver, parsed, at)
         uses = UsageSearch(resolver, targets)
-        rows = self._related(relation, targets, uses)
-        self.is_cut = uses.is_cut(len(rows))
-        return rows
-
-    def _related(self, relation: str, targets: "list[Target]", uses: UsageSearch) -> Rows:
         match relation:
             case "definition":
-                module_targets = [target for target in targets if isinstance(target, ModuleTarget)]
                 # A package of several files counts as one target.
-                return tuple(target_row(target) for target in targets if target not in module_targets[1:])
+                others = [target for target in targets if isinstance(target, ModuleTarget)][1:]
+                rows = [target_row(target) for target in targets if target not in others]
             case "references":
-                return tuple(uses.references())
+                rows = uses.references()
             case "implementations":
-                return tuple(uses.implementations())
+                rows = uses.implementations()
             case "callers":
-                return tuple(uses.callers())
+                rows = uses.callers()
             case "callees":
-                return tuple(uses.callees())
+                rows = uses.callees()
             case "supertypes":
-                return tuple(uses.supertypes())
+                rows = uses.supertypes()
             case "subtypes":
-                return tuple(uses.subtypes())
+                rows = uses.subtypes()
             case "tests":
-                return tuple(uses.tests())
+                rows = uses.tests()
             case _:
-                return ()
+                rows = []
+        self.is_cut = uses.is_cut(len(rows))
+        return tuple(rows)
 
     def extent(self, at: Position) -> tuple[int, int] | None:
         """The extent of the definition named at a position, else of the innermost one around it."""
@@ -215,20 +213,14 @@ class QueryEngine:
         row = _definition_at(parsed, at) if parsed is not None else None
         if parsed is None or row is None:
             return None
-        return next(
-            (
-                definition_extent(parsed, node)
-                for definition, node in parsed.definition_nodes
-                if definition is row
-            ),
-            None,
-        )
+        return next(definition_extent(node) for each, node in parsed.definition_nodes if each is row)
 
     def hover(self, at: Position) -> str:
         parsed = self._parsed(at.path)
         if parsed is None:
             return ""
-        for target in self._targets(self._resolver(), parsed, at):
+        resolver = SymbolResolver(self.files, self.catalog, time.monotonic() + RESOLVE_SECONDS)
+        for target in self._targets(resolver, parsed, at):
             if not isinstance(target, NameBinding):
                 continue
             place = (target.node.start_point[0] + 1, target.parsed.lines.column(*target.node.start_point))
@@ -237,22 +229,16 @@ class QueryEngine:
                     return definition_hover(target.parsed, row, node)
         return ""
 
-    def _resolver(self) -> SymbolResolver:
-        return SymbolResolver(self.files, self.catalog, time.monotonic() + RESOLVE_SECONDS)
-
     def _targets(self, resolver: SymbolResolver, parsed: ParsedFile, at: Position) -> list[Target]:
         """What the name at a position refers to; without a name, the definition around it."""
         node = parsed.node_at(at.line, at.column)
-        if node is not None:
-            targets = resolver.targets(parsed, node)
-            return targets or self._definition_here(resolver, parsed, at)
-        row = parsed.definition_around(at.line)
-        own = resolver.namesakes.binding(parsed.path, row) if row is not None else None
-        return [own] if own is not None else []
-
-    def _definition_here(self, resolver: SymbolResolver, parsed: ParsedFile, at: Position) -> list[Target]:
-        """The definition named exactly here, if it binds no name in a scope (Go's methods)."""
-        row = _definition_named_at(parsed, at)
+        if node is None:
+            row = parsed.definition_around(at.line)
+        elif targets := resolver.targets(parsed, node):
+            return targets
+        else:
+            # Some definitions bind no name in a scope (Go's methods).
+            row = _definition_named_at(parsed, at)
         own = resolver.namesakes.binding(parsed.path, row) if row is not None else None
         return [own] if own is not None else []
 
@@ -272,10 +258,6 @@ def _ends_with(qualified: str, symbol: str) -> bool:
     return qualified == symbol or qualified.endswith("." + symbol)
 
 
-def _matches_path(row: SymbolRow, symbol: str) -> bool:
-    return _ends_with(f"{row.container}.{row.name}" if row.container else row.name, symbol)
-
-
 def _depth_order(row: SymbolRow) -> tuple[int, int, int, str, int]:
     """Sources before tests, outer before inner, definitions before their declarations."""
     depth = row.container.count(".") + 1 if row.container else 0
@@ -283,10 +265,8 @@ def _depth_order(row: SymbolRow) -> tuple[int, int, int, str, int]:
 
 
 def _definition_named_at(parsed: ParsedFile, at: Position) -> IndexedDefinition | None:
-    for row in parsed.definitions:
-        if row.line == at.line and row.column <= at.column <= row.end_column:
-            return row
-    return None
+    on_line = (row for row in parsed.definitions if row.line == at.line)
+    return next((row for row in on_line if row.column <= at.column <= row.end_column), None)
 
 
 def _definition_at(parsed: ParsedFile, at: Position) -> IndexedDefinition | None:

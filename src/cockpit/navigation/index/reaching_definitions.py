@@ -27,22 +27,19 @@ def find_reaching(bindings: list[NameBinding], use: "Node") -> list[NameBinding]
         return bindings
     use_ancestors = ancestors(use)
     depths = {node.id: depth for depth, node in enumerate(use_ancestors)}
-    before = sorted(
-        (
-            binding
-            for binding in bindings
-            if binding.effective <= use.start_byte or _is_binding_of(binding, use)
-        ),
-        key=lambda binding: -binding.effective,
-    )
+    before = [
+        binding
+        for binding in bindings
+        if binding.effective <= use.start_byte or binding.node.start_byte == use.start_byte
+    ]
     reaching: list[NameBinding] = []
     is_certain = False
-    for binding in before:
+    for binding in sorted(before, key=lambda binding: -binding.effective):
         path = _path_to_use(binding.node, depths, use_ancestors)
         if path is None:
             continue
-        maybe, leaves, common = path
-        if leaves or _is_bound_on_all_paths(common, reaching, depths, use_ancestors, binding):
+        maybe, leaves = path
+        if leaves or _is_bound_on_all_paths(reaching, depths, binding):
             continue
         reaching.append(binding)
         if not maybe:
@@ -74,10 +71,6 @@ def ancestors(node: "Node") -> "list[Node]":
     return nodes
 
 
-def _is_binding_of(binding: NameBinding, use: "Node") -> bool:
-    return binding.node.start_byte == use.start_byte
-
-
 def _is_conditional(binding: NameBinding) -> bool:
     end = binding.scope.node.id
     above = binding.node.parent
@@ -90,9 +83,9 @@ def _is_conditional(binding: NameBinding) -> bool:
 
 def _path_to_use(
     node: "Node", depths: dict[int, int], use_ancestors: "list[Node]"
-) -> "tuple[bool, bool, Node] | None":
-    """From a binding up to the ancestor it shares with the use: whether it may be skipped, whether its block
-    exits, and that ancestor. None if both are in different branches."""
+) -> tuple[bool, bool] | None:
+    """From a binding up to the ancestor it shares with the use: whether it may be skipped, and whether its
+    block exits. None if both are in different branches."""
     maybe = leaves = False
     below, above = node, node.parent
     while above is not None and above.id not in depths:
@@ -101,7 +94,7 @@ def _path_to_use(
         below, above = above, above.parent
         leaves = leaves or _exits(below)
     if above is None:
-        return True, False, use_ancestors[-1]
+        return True, False
     if BRANCHING.match(above.type) and below.id not in depths:
         depth = depths[above.id]
         use_branch = use_ancestors[depth - 1] if depth else None
@@ -109,7 +102,7 @@ def _path_to_use(
             return None
     if CONDITIONAL.match(above.type) and _is_branch(below) and below.id not in depths:
         maybe = True
-    return maybe, leaves, above
+    return maybe, leaves
 
 
 def _is_branch(node: "Node") -> bool:
@@ -125,24 +118,13 @@ def _exits(node: "Node") -> bool:
     return last is not None and bool(EXITS.match(last.type))
 
 
-def _is_bound_on_all_paths(
-    common: "Node",
-    reaching: list[NameBinding],
-    depths: dict[int, int],
-    line: "list[Node]",
-    binding: NameBinding,
-) -> bool:
+def _is_bound_on_all_paths(reaching: list[NameBinding], depths: dict[int, int], binding: NameBinding) -> bool:
     """Whether an `if` and `else` between this binding and the use bind the name in every branch."""
-    if not reaching:
-        return False
     for later in reaching:
         node = later.node.parent
         while node is not None and node.id not in depths:
-            if (
-                node.type == "if_statement"
-                and binding.node.end_byte <= node.start_byte
-                and _binds_in_every_branch(node, reaching)
-            ):
+            is_later_choice = node.type == "if_statement" and binding.node.end_byte <= node.start_byte
+            if is_later_choice and _binds_in_every_branch(node, reaching):
                 return True
             node = node.parent
     return False
@@ -169,11 +151,8 @@ def _find_in_loops(
 ) -> list[NameBinding]:
     """Bindings later in a loop around the use, if nothing in that loop always binds before it."""
     loops = [node for node in use_ancestors if LOOP.match(node.type)]
-    if not loops:
-        return []
     if is_certain:
-        last = reaching[-1].node.start_byte
-        loops = [node for node in loops if not node.start_byte <= last]
+        loops = [node for node in loops if node.start_byte > reaching[-1].node.start_byte]
     if not loops:
         return []
     outermost = loops[-1]

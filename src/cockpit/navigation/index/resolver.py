@@ -55,7 +55,8 @@ class SymbolResolver:
         if start in shape.members or _object_before_dot(node) is not None:
             return self._member(parsed, node, depth)
         if start in shape.keywords:
-            return self._keyword(parsed, node, depth)
+            # A keyword argument names a parameter.
+            return self.types.parameters(parsed, shape.keywords[start], node_text(node), depth + 1)
         return self.named(parsed, node, depth)
 
     def named(self, parsed: ParsedFile, node: "Node", depth: int = 0) -> list[Target]:
@@ -64,7 +65,7 @@ class SymbolResolver:
         visible = parsed.shape.visible(name, node.start_byte)
         if visible is None:
             starred = self.starred(parsed, name, depth)
-            return starred or self.classes.inherited(parsed, node, depth) or self._namesakes(parsed, node)
+            return starred or self.classes.inherited(parsed, node, depth) or self._namesakes_of(parsed, name)
         scope, bindings = visible
         here = parsed.shape.scope_at(node.start_byte)
         is_order_kept = scope.kind != "unordered" and (here is scope or _runs_in_order(here, scope))
@@ -105,7 +106,7 @@ class SymbolResolver:
             for path in self.modules.files(parsed, f"{imported.module}.{imported.name}"):
                 if targets := self.exported(path, imported.name, depth + 1):
                     return targets
-        return self._anywhere_in(parsed, imported.name) if paths else []
+        return self._namesakes_of(parsed, imported.name) if paths else []
 
     def follow(self, binding: NameBinding, depth: int = 0) -> list[Target]:
         """`binding` itself, or what it imports."""
@@ -114,11 +115,7 @@ class SymbolResolver:
         return self.imported(binding.parsed, binding.imported, depth + 1) if depth <= MAX_DEPTH else []
 
     def all(self, bindings: Iterable[NameBinding], depth: int) -> list[Target]:
-        targets: dict[int | str, Target] = {}
-        for binding in bindings:
-            for target in self.follow(binding, depth):
-                targets.setdefault(target.path if isinstance(target, ModuleTarget) else id(target), target)
-        return list(targets.values())
+        return _unique(target for binding in bindings for target in self.follow(binding, depth))
 
     def _bound(self, bound: NameBinding, depth: int) -> list[Target]:
         if bound.imported is not None:
@@ -153,33 +150,26 @@ class SymbolResolver:
 
     def members(self, types: Iterable[InferredType], name: str, depth: int = 0) -> list[Target]:
         """`name` in any of `types`."""
-        targets: dict[int | str, Target] = {}
-        for type_ in types:
-            candidates = (
+        return _unique(
+            member
+            for type_ in types
+            for member in (
                 self.exported(type_.path, name, depth + 1)
                 if isinstance(type_, ModuleTarget)
                 else self.classes.members(type_.binding, name, depth + 1)
             )
-            for member in candidates:
-                targets.setdefault(member.path if isinstance(member, ModuleTarget) else id(member), member)
-        return list(targets.values())
+        )
 
-    def _keyword(self, parsed: ParsedFile, node: "Node", depth: int) -> list[Target]:
-        """The parameter that a keyword argument names."""
-        name = node_text(node)
-        callee = parsed.shape.keywords[node.start_byte]
-        return self.types.parameters(parsed, callee, name, depth + 1)
-
-    def _namesakes(self, parsed: ParsedFile, node: "Node") -> list[Target]:
+    def _namesakes_of(self, parsed: ParsedFile, name: str) -> list[Target]:
         """Top-level definitions of other files, in languages that do not require an import."""
-        if requires_imports(parsed):
-            return []
-        return self._anywhere_in(parsed, node_text(node))
+        return [] if requires_imports(parsed) else self.namesakes.tops(parsed, name)
 
-    def _anywhere_in(self, parsed: ParsedFile, name: str) -> list[Target]:
-        if requires_imports(parsed):
-            return []
-        return self.namesakes.tops(parsed, name)[:MAX_TARGETS]
+
+def _unique(targets: Iterable[Target]) -> list[Target]:
+    unique: dict[int | str, Target] = {}
+    for target in targets:
+        unique.setdefault(target.path if isinstance(target, ModuleTarget) else id(target), target)
+    return list(unique.values())
 
 
 def requires_imports(parsed: ParsedFile) -> bool:
@@ -188,8 +178,8 @@ def requires_imports(parsed: ParsedFile) -> bool:
 
 
 def _runs_in_order(here: NameScope | None, scope: NameScope) -> bool:
-    """Whether only blocks and comprehensions are between the scope of the use and the one that binds: they
-    run in place, a function runs later."""
+    """Whether only blocks and comprehensions separate the scope of the use from the binding scope: they run
+    in place, a function runs later."""
     while here is not None and here is not scope:
         runs = here.kind == "unordered" or "block" in here.node.type or "statement" in here.node.type
         if not runs and here.kind != "class":

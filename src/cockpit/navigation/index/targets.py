@@ -1,4 +1,4 @@
-"""What a name may resolve to, and the row for each."""
+"""Targets of name resolution (definitions, bindings, modules), and their rows."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias

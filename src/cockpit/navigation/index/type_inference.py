@@ -64,9 +64,7 @@ class ClassMembers:
     def declared(self, attribute: NameBinding, depth: int) -> list[Target]:
         """Where the class declares what `self.x = ...` sets."""
         owner = attribute.scope.owner
-        if owner is None:
-            return []
-        return self.members(owner, attribute.name, depth + 1)
+        return self.members(owner, attribute.name, depth + 1) if owner is not None else []
 
     def lineage(self, owner: NameBinding, depth: int = 0) -> Iterator[NameBinding]:
         """A class and its bases, each once, the nearest first."""
@@ -88,17 +86,12 @@ class ClassMembers:
         return self._bases[key]
 
     def _find_bases(self, owner: NameBinding, depth: int) -> list[NameBinding]:
-        bases: list[NameBinding] = []
-        for scope in self._bodies(owner):
-            for base in scope.bases:
-                for type_ in self.resolver.types.of(owner.parsed, base, depth + 1):
-                    if isinstance(type_, TypedValue) and type_.what != "function":
-                        bases.append(type_.binding)
-        for subclass, base in owner.parsed.shape.implements:
-            if node_text(subclass) == owner.name:
-                types = self.resolver.types.of(owner.parsed, base, depth + 1)
-                bases += [type_.binding for type_ in types if isinstance(type_, TypedValue)]
-        return bases
+        nodes = [base for scope in self._bodies(owner) for base in scope.bases]
+        nodes += [base for class_, base in owner.parsed.shape.implements if node_text(class_) == owner.name]
+        types = (type_ for node in nodes for type_ in self.resolver.types.of(owner.parsed, node, depth + 1))
+        return [
+            type_.binding for type_ in types if isinstance(type_, TypedValue) and type_.what != "function"
+        ]
 
     def inherited(self, parsed: ParsedFile, node: "Node", depth: int) -> list[Target]:
         """A bare name as a member of the class around it, in languages that allow this."""
@@ -108,36 +101,31 @@ class ClassMembers:
         return self.members(owner, node_text(node), depth + 1) if owner is not None else []
 
     def around(self, parsed: ParsedFile, node: "Node") -> NameBinding | None:
-        """The class around a node: its definition, or the one an `impl` or a receiver names."""
+        """The class around a node: by its body, or named by an `impl` or a receiver."""
         scope = parsed.shape.class_at(node.start_byte)
         if scope is not None and scope.owner is not None:
             return scope.owner
         enclosing = parsed.definition_around(node.start_point[0] + 1)
         if enclosing is None or not enclosing.container:
             return None
-        for target in self.resolver.namesakes.tops(parsed, enclosing.container.rpartition(".")[2]):
-            if isinstance(target, NameBinding):
-                return target
-        return None
+        targets = self.resolver.namesakes.tops(parsed, enclosing.container.rpartition(".")[2])
+        return next((target for target in targets if isinstance(target, NameBinding)), None)
 
     def _bodies(self, owner: NameBinding) -> list[NameScope]:
         if owner.whole is None:
             return []
-        shape = owner.parsed.shape
-        return [
-            scope for scope in shape.scopes if scope.kind in ("class", "members") and scope.owner is owner
-        ]
+        scopes = owner.parsed.shape.scopes
+        return [scope for scope in scopes if scope.kind in ("class", "members") and scope.owner is owner]
 
 
 def constructor_assignments(attributes: list[NameBinding]) -> list[Target]:
     """Where a constructor sets `self.x`; every assignment if no constructor does."""
-    in_constructor = [attribute for attribute in attributes if _is_in_constructor(attribute)]
-    return list(in_constructor or attributes)
 
+    def is_in_constructor(attribute: NameBinding) -> bool:
+        around = attribute.parsed.definition_around(attribute.node.start_point[0] + 1)
+        return around is not None and around.name in CONSTRUCTORS
 
-def _is_in_constructor(attribute: NameBinding) -> bool:
-    around = attribute.parsed.definition_around(attribute.node.start_point[0] + 1)
-    return around is not None and around.name in CONSTRUCTORS
+    return [attribute for attribute in attributes if is_in_constructor(attribute)] or [*attributes]
 
 
 class TypeInference:
@@ -148,7 +136,7 @@ class TypeInference:
         self._known: dict[tuple[str, int], list[InferredType]] = {}
 
     def of(self, parsed: ParsedFile, node: "Node", depth: int = 0) -> list[InferredType]:
-        """What `node` may evaluate to; empty if that is not evident."""
+        """The types that `node` may evaluate to; empty if that is not evident."""
         if depth > MAX_DEPTH or time.monotonic() > self.resolver.until:
             return []
         key = (parsed.path, node.id)
@@ -200,11 +188,8 @@ class TypeInference:
         if arguments is not None and arguments.named_child_count == 2:
             named = self.of(parsed, arguments.named_children[0], depth + 1)
             owner = next((type_.binding for type_ in named if isinstance(type_, TypedValue)), owner)
-        return (
-            [TypedValue("instance", base) for base in self.resolver.classes.bases(owner, depth + 1)]
-            if owner
-            else []
-        )
+        bases = self.resolver.classes.bases(owner, depth + 1) if owner is not None else []
+        return [TypedValue("instance", base) for base in bases]
 
     def _called(self, parsed: ParsedFile, callee: "Node", call: "Node", depth: int) -> list[InferredType]:
         name = node_text(callee)
@@ -217,12 +202,10 @@ class TypeInference:
             return self.of(parsed, arguments[0], depth + 1) if len(arguments) == 1 else []
         types: list[InferredType] = []
         for type_ in self.of(parsed, callee, depth + 1):
-            if isinstance(type_, ModuleTarget):
-                continue
-            if type_.what == "class":
-                types.append(TypedValue("instance", type_.binding))
-            elif type_.what == "function":
+            if isinstance(type_, TypedValue) and type_.what == "function":
                 types += self._returned(type_.binding, depth + 1)
+            else:
+                types += instances([type_])
         return types
 
     def _returned(self, function: NameBinding, depth: int) -> list[InferredType]:
@@ -250,13 +233,7 @@ class TypeInference:
 
     def annotated(self, parsed: ParsedFile, node: "Node", depth: int = 0) -> list[InferredType]:
         """The instances that an annotation allows. In `Optional[X]` and `X | None` that is `X`."""
-        if depth > MAX_DEPTH:
-            return []
-        types: list[InferredType] = []
-        for type_ in self._annotation(parsed, node, depth):
-            if isinstance(type_, TypedValue) and type_.what == "class":
-                types.append(TypedValue("instance", type_.binding))
-        return types
+        return instances(self._annotation(parsed, node, depth)) if depth <= MAX_DEPTH else []
 
     def _annotation(self, parsed: ParsedFile, node: "Node", depth: int) -> list[InferredType]:
         if parsed.is_name(node) or node.id in parsed.shape.accesses:
@@ -275,13 +252,9 @@ class TypeInference:
             return []
         for scope in function.parsed.shape.scopes:
             if scope.start == function.whole.start_byte and scope.kind == "plain":
-                parameters = [
-                    binding
-                    for binding in scope.names.get(name, ())
-                    if binding.kind in ("parameter", "instance")
-                ]
-                if parameters:
-                    return [parameters[0]]
+                for binding in scope.names.get(name, ()):
+                    if binding.kind in ("parameter", "instance"):
+                        return [binding]
         return []
 
     def _member_types(self, parsed: ParsedFile, of: "Node", member: "Node", depth: int) -> list[InferredType]:
@@ -289,22 +262,23 @@ class TypeInference:
         owners = self.of(parsed, of, depth + 1)
         if name == "__class__":
             return owners
-        targets = self.resolver.members(owners, name, depth + 1)
         types: list[InferredType] = []
-        for target in targets:
-            target_types = self._targets([target], depth + 1)
+        for target in self.resolver.members(owners, name, depth + 1):
             if isinstance(target, NameBinding) and is_property(target):
-                target_types = self._returned(target, depth + 1)
-            types += target_types
+                types += self._returned(target, depth + 1)
+            else:
+                types += self._targets([target], depth + 1)
         return types
 
     def _targets(self, targets: Iterable[Target], depth: int) -> list[InferredType]:
         return merge_types(self._target(target, depth) for target in targets)
 
     def _target(self, target: Target, depth: int) -> list[InferredType]:
-        """What a binding is bound to."""
-        if isinstance(target, ModuleTarget) or depth > MAX_DEPTH:
-            return [target] if isinstance(target, ModuleTarget) else []
+        """The types of the value that a name is bound to."""
+        if isinstance(target, ModuleTarget):
+            return [target]
+        if depth > MAX_DEPTH:
+            return []
         parsed = target.parsed
         match target.kind:
             case "def":
@@ -331,9 +305,15 @@ class TypeInference:
                 enters = self.resolver.classes.members(type_.binding, "__enter__", depth + 1)
                 methods = [enter for enter in enters if isinstance(enter, NameBinding)]
                 types += [value for enter in methods for value in self._returned(enter, depth)] or [type_]
-            elif isinstance(type_, TypedValue) and type_.what == "class":
-                types.append(TypedValue("instance", type_.binding))
+            else:
+                types += instances([type_])
         return types
+
+
+def instances(types: Iterable[InferredType]) -> list[InferredType]:
+    """An instance of each class among `types`; others are left out."""
+    classes = [type_ for type_ in types if isinstance(type_, TypedValue) and type_.what == "class"]
+    return [TypedValue("instance", type_.binding) for type_ in classes]
 
 
 def is_property(binding: NameBinding) -> bool:

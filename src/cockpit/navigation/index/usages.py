@@ -83,6 +83,7 @@ class SubclassSearch:
 
 
 def find_own_members(owner: NameBinding, name: str) -> list[NameBinding]:
+    """The members called `name` that a class itself defines."""
     scopes = [scope for scope in owner.parsed.shape.scopes if scope.owner is owner]
     return [binding for scope in scopes for binding in scope.names.get(name, ()) if binding.imported is None]
 
@@ -110,15 +111,13 @@ class UsageSearch:
 
     def references(self) -> list[SymbolRow]:
         """Every use and the definitions themselves, file by file."""
-        rows: dict[tuple[str, int, int], SymbolRow] = {}
-        own_targets = {target_key(target_): target_ for target_ in self.targets}
-        for parsed, node in self.nodes():
+        own_targets = {target_key(target): target for target in self.targets}
+
+        def make_row(parsed: ParsedFile, node: "Node") -> SymbolRow:
             target = own_targets.get((parsed.path, node.start_byte))
-            row = target_row(target) if target is not None else use_row(parsed, node, "reference")
-            rows.setdefault((row.path, row.line, row.column), row)
-            if len(rows) >= MAX_ROWS:
-                break
-        return sorted(rows.values(), key=lambda row: (row.path, row.line, row.column))
+            return target_row(target) if target is not None else use_row(parsed, node, "reference")
+
+        return sorted(_unique_rows(make_row(*use) for use in self.nodes()), key=_location)
 
     def nodes(self) -> "Iterator[tuple[ParsedFile, Node]]":
         """Every name that refers to one of the targets."""
@@ -128,64 +127,50 @@ class UsageSearch:
 
     def callers(self) -> list[SymbolRow]:
         """The definitions in which a target is called; the file, for top-level code."""
-        return _enclosing_rows((parsed, node) for parsed, node in self.nodes() if is_callee(parsed, node))
+        return _enclosing_rows(use for use in self.nodes() if is_callee(*use))
 
     def tests(self) -> list[SymbolRow]:
         """The tests that name one of the targets."""
-        uses = ((parsed, node) for parsed, node in self.nodes() if path_rank(parsed.path) == 1)
-        rows = _enclosing_rows(uses)
+        rows = _enclosing_rows(use for use in self.nodes() if path_rank(use[0].path) == 1)
         named = [row for row in rows if TEST_NAME.search(row.name) or row.kind == "reference"]
         return named or [row for row in rows if row.kind in ("function", "method")]
 
     def callees(self) -> list[SymbolRow]:
         """What the targets call, inside the root."""
-        rows: dict[tuple[str, int, int], SymbolRow] = {}
-        for target in self.targets:
-            if not isinstance(target, NameBinding):
-                continue
-            whole = _whole_node(target)
-            for callee in target.parsed.shape.calls.values() if whole is not None else ():
-                if whole is None or not whole.start_byte <= callee.start_byte < whole.end_byte:
-                    continue
-                name = _callee_name(target.parsed, callee)
-                for called in self.resolver.targets(target.parsed, name) if name is not None else ():
-                    row = target_row(called)
-                    rows.setdefault((row.path, row.line, row.column), row)
-        return list(rows.values())
+        return _unique_rows(
+            target_row(called)
+            for target in self.targets
+            if isinstance(target, NameBinding)
+            for name in _called_names(target)
+            for called in self.resolver.targets(target.parsed, name)
+        )
 
     def supertypes(self) -> list[SymbolRow]:
         classes = self.resolver.classes
-        return [target_row(base) for owner in self._classes() for base in classes.bases(owner)]
+        return [target_row(base) for _, owner in self._classes() for base in classes.bases(owner)]
 
     def subtypes(self) -> list[SymbolRow]:
-        rows = [target_row(subclass) for owner in self._classes() for subclass in self._subclasses.of(owner)]
-        return sorted(rows, key=lambda row: (row.path, row.line))
+        subclasses = (subclass for _, owner in self._classes() for subclass in self._subclasses.of(owner))
+        return sorted(map(target_row, subclasses), key=_location)
 
     def implementations(self) -> list[SymbolRow]:
         """All subclasses of a class; for a method, the overriding methods."""
         bindings: dict[TargetKey, NameBinding] = {}
-        for target in self.targets:
-            if not isinstance(target, NameBinding):
-                continue
-            owner = target if self._is_class(target) else target.scope.owner
-            for subclass in self._subclasses.all(owner) if owner is not None else ():
+        for target, owner in self._classes():
+            for subclass in self._subclasses.all(owner):
                 members = [subclass] if owner is target else find_own_members(subclass, target.name)
                 bindings |= {target_key(binding): binding for binding in members}
-        rows = [target_row(binding) for binding in bindings.values()]
-        return sorted(rows, key=lambda row: (row.path, row.line))
+        return sorted(map(target_row, bindings.values()), key=_location)
 
-    def _classes(self) -> list[NameBinding]:
-        """The targets that are classes; for a method, its class."""
-        classes = []
+    def _classes(self) -> Iterator[tuple[NameBinding, NameBinding]]:
+        """The targets that are classes, and those that are members, each with its class."""
         for target in self.targets:
             if isinstance(target, NameBinding):
-                owner = target if self._is_class(target) else target.scope.owner
-                classes += [owner] if owner is not None else []
-        return classes
-
-    def _is_class(self, target: NameBinding) -> bool:
-        known = find_definition(target)
-        return known is not None and (known.kind in CLASS_KINDS or known.kind == "type")
+                known = find_definition(target)
+                is_class = known is not None and (known.kind in CLASS_KINDS or known.kind == "type")
+                owner = target if is_class else target.scope.owner
+                if owner is not None:
+                    yield target, owner
 
     def _nodes_of(self, target: NameBinding) -> "Iterator[tuple[ParsedFile, Node]]":
         if is_local_binding(target):
@@ -220,45 +205,34 @@ class UsageSearch:
         candidates = self.resolver.targets(parsed, node)
         if candidates:
             return any(
-                target_key(candidate) == key or self._is_same_symbol(candidate, target)
-                for candidate in candidates
+                target_key(candidate) == key or _is_same_symbol(candidate, target) for candidate in candidates
             )
         if node.start_byte in parsed.shape.members:
             return is_loose
         return not requires_imports(parsed) and not parsed.shape.visible(target.name, node.start_byte)
 
-    def _is_same_symbol(self, candidate: Target, target: NameBinding) -> bool:
-        """Another binding of the same name in the same scope: assigned twice, declared and defined."""
-        if not isinstance(candidate, NameBinding) or candidate.name != target.name:
-            return False
-        return candidate.scope is target.scope or (candidate.parsed.path, candidate.scope.start) == (
-            target.parsed.path,
-            target.scope.start,
-        )
-
     def _has_few_owners(self, target: NameBinding) -> bool:
-        owners: set[tuple[str, str]] = set()
-        for path, row in self.resolver.catalog.defining(target.name):
-            owners.add((path, row.container))
-            if len(owners) > MAX_OWNERS:
-                return False
-        return True
+        definitions = self.resolver.catalog.defining(target.name)
+        return len({(path, row.container) for path, row in definitions}) <= MAX_OWNERS
+
+
+def _is_same_symbol(candidate: Target, target: NameBinding) -> bool:
+    """Another binding of the same name in the same scope: assigned twice, declared and defined."""
+    if not isinstance(candidate, NameBinding) or candidate.name != target.name:
+        return False
+    is_same_file = candidate.parsed.path == target.parsed.path
+    return candidate.scope is target.scope or (is_same_file and candidate.scope.start == target.scope.start)
 
 
 def is_local_binding(target: NameBinding) -> bool:
     """Whether a binding is visible in one function only."""
     if target.kind in ("parameter", "instance"):
         return True
-    scope = target.scope
-    return (
-        scope.parent is not None and scope.kind in ("plain", "unordered") and not _is_visible_outside(target)
-    )
-
-
-def _is_visible_outside(target: NameBinding) -> bool:
-    """Whether the names of a block are visible outside: those of a namespace or module are."""
+    if target.scope.parent is None or target.scope.kind not in ("plain", "unordered"):
+        return False
+    # The names of a namespace or module are visible outside its block.
     known = find_definition(target)
-    return known is not None and known.kind not in ("variable", "constant", "function")
+    return known is None or known.kind in ("variable", "constant", "function")
 
 
 def is_callee(parsed: ParsedFile, node: "Node") -> bool:
@@ -267,11 +241,16 @@ def is_callee(parsed: ParsedFile, node: "Node") -> bool:
     return node.end_byte in callees and node.start_byte not in parsed.shape.bound
 
 
-def _callee_name(parsed: ParsedFile, callee: "Node") -> "Node | None":
-    if parsed.is_name(callee):
-        return callee
-    access = parsed.shape.accesses.get(callee.id)
-    return access[1] if access is not None else None
+def _called_names(target: NameBinding) -> "Iterator[Node]":
+    """The names of what a definition calls."""
+    shape, whole = target.parsed.shape, _whole_node(target)
+    for callee in shape.calls.values() if whole is not None else ():
+        if whole is None or not whole.start_byte <= callee.start_byte < whole.end_byte:
+            continue
+        if target.parsed.is_name(callee):
+            yield callee
+        elif callee.id in shape.accesses:
+            yield shape.accesses[callee.id][1]
 
 
 def _whole_node(target: NameBinding) -> "Node | None":
@@ -283,18 +262,33 @@ def _whole_node(target: NameBinding) -> "Node | None":
 
 def _enclosing_rows(uses: "Iterable[tuple[ParsedFile, Node]]") -> list[SymbolRow]:
     """The definitions around nodes, each once; the use itself at the top level of a file."""
-    rows: dict[tuple[str, int, int], SymbolRow] = {}
-    for parsed, node in uses:
+
+    def make_row(parsed: ParsedFile, node: "Node") -> SymbolRow:
         enclosing = _enclosing_definition(parsed, node)
-        row = enclosing.row(parsed.path) if enclosing is not None else use_row(parsed, node, "reference")
-        rows.setdefault((row.path, row.line, row.column), row)
-    return sorted(rows.values(), key=lambda row: (row.path, row.line, row.column))
+        return enclosing.row(parsed.path) if enclosing is not None else use_row(parsed, node, "reference")
+
+    return sorted(_unique_rows(make_row(*use) for use in uses), key=_location)
+
+
+def _unique_rows(rows: Iterable[SymbolRow]) -> list[SymbolRow]:
+    """Each location once; stops after 2,000."""
+    unique: dict[tuple[str, int, int], SymbolRow] = {}
+    for row in rows:
+        unique.setdefault(_location(row), row)
+        if len(unique) >= MAX_ROWS:
+            break
+    return list(unique.values())
+
+
+def _location(row: SymbolRow) -> tuple[str, int, int]:
+    return row.path, row.line, row.column
 
 
 def _enclosing_definition(parsed: ParsedFile, node: "Node") -> IndexedDefinition | None:
-    innermost: IndexedDefinition | None = None
-    for row, whole in parsed.definition_nodes:
-        is_inside = whole.start_byte <= node.start_byte < whole.end_byte
-        if is_inside and row.kind in ("function", "method", "constructor", "macro", "class"):
-            innermost = row
-    return innermost
+    around = [
+        row
+        for row, whole in parsed.definition_nodes
+        if whole.start_byte <= node.start_byte < whole.end_byte
+        and row.kind in ("function", "method", "constructor", "macro", "class")
+    ]
+    return around[-1] if around else None

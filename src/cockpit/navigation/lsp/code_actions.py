@@ -6,7 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from cockpit.navigation.lsp import requests
-from cockpit.navigation.lsp.protocol import LspNotSupported, as_list, as_text, column_to_offset, get_nested
+from cockpit.navigation.lsp.protocol import (
+    LspNotSupported,
+    as_list,
+    as_object,
+    as_text,
+    column_to_offset,
+    get_nested,
+)
 from cockpit.navigation.lsp.server_process import LspServer
 from cockpit.plugin.changes import Edit
 from cockpit.plugin.navigation import CodeAction
@@ -25,14 +32,14 @@ class OfferedAction:
 
 
 class CodeActionOffers:
-    """The actions offered last, by id."""
+    """The actions offered last by the servers of a root, by id."""
 
     def __init__(self) -> None:
         self._offers: OrderedDict[str, OfferedAction] = OrderedDict()
         self._count = itertools.count(1)
 
-    async def of(self, server: LspServer, path: str, first: int, last: int) -> tuple[CodeAction, ...]:
-        """What `server` offers for lines `first` to `last` of the file at absolute `path`."""
+    async def request(self, server: LspServer, path: str, first: int, last: int) -> tuple[CodeAction, ...]:
+        """The actions that `server` offers for lines `first` to `last` of the file at absolute `path`."""
         server.require("codeActionProvider", "offer actions")
         await requests.request_problems(server, path)
         async with server.lease.shared():
@@ -46,7 +53,9 @@ class CodeActionOffers:
             }
             answer = await server.ask("textDocument/codeAction", params)
         actions = []
-        for raw in requests.enabled_actions(answer):
+        for raw in map(as_object, as_list(answer)):
+            if raw.get("disabled") is not None:
+                continue
             kind = raw.get("kind")
             action = CodeAction(
                 id=f"{server.spec.name}-{next(self._count)}",
@@ -77,16 +86,13 @@ class CodeActionOffers:
             if document.text.digest != offer.digest:
                 raise LspNotSupported("the file changed since the actions were listed; list them again")
             raw = offer.raw
-            if raw.get("edit") is None and not isinstance(raw.get("command"), str) and _can_resolve(server):
+            can_resolve = get_nested(server.offer("codeActionProvider"), "resolveProvider") is True
+            if raw.get("edit") is None and not isinstance(raw.get("command"), str) and can_resolve:
                 answer = await server.ask("codeAction/resolve", raw)
                 raw = answer if isinstance(answer, dict) else raw
             if raw.get("edit") is not None:
                 return await requests.convert_edit(server, raw["edit"])
             return await _run_command(server, raw)
-
-
-def _can_resolve(server: LspServer) -> bool:
-    return get_nested(server.offer("codeActionProvider"), "resolveProvider") is True
 
 
 async def _run_command(server: LspServer, raw: Mapping[str, object]) -> tuple[Edit, ...]:

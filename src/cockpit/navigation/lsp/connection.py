@@ -1,7 +1,7 @@
 """JSON-RPC with one server: messages over its pipes, and requests and notifications as coroutines.
 
 Messages are read in one thread and written in another, so that neither a server that does not read nor one
-that floods can block the event loop. Imports python-lsp-jsonrpc: only what starts a server imports this.
+that floods can block the event loop.
 """
 
 import asyncio
@@ -90,7 +90,7 @@ class LspMessageReader(JsonRpcStreamReader):
 
 
 class LspMessageWriter(JsonRpcStreamWriter):
-    """The library's writer, fed by a queue. `stuck`: more messages wait than a server may leave unread."""
+    """The library's writer, fed by a queue."""
 
     def __init__(self, pipe: IO[bytes]) -> None:
         super().__init__(pipe)
@@ -103,6 +103,7 @@ class LspMessageWriter(JsonRpcStreamWriter):
 
     @property
     def stuck(self) -> bool:
+        """Whether more messages wait than a server may leave unread."""
         return self._waiting > MAX_BACKLOG_BYTES
 
     def put(self, message: dict[str, object]) -> None:
@@ -132,14 +133,8 @@ def _message_size(message: dict[str, object]) -> int:
     params = message.get("params")
     if not isinstance(params, dict):
         return 200
-    document = params.get("textDocument")
-    size = len(str(document["text"])) if isinstance(document, dict) and "text" in document else 0
-    changes = params.get("contentChanges")
-    if isinstance(changes, list):
-        size += sum(
-            len(str(change["text"])) for change in changes if isinstance(change, dict) and "text" in change
-        )
-    return size + 200
+    parts = [params.get("textDocument"), *(params.get("contentChanges") or ())]
+    return 200 + sum(len(str(part.get("text", ""))) for part in parts if isinstance(part, dict))
 
 
 class RequestDispatcher(Protocol):
@@ -149,10 +144,11 @@ class RequestDispatcher(Protocol):
 
 
 class JsonRpcClient(Endpoint):
-    """The library's endpoint without two of its faults.
+    """The library's endpoint without two of its faults: its future of a request must not be cancelled, or the
+    answer kills the reader thread; and nothing fails the futures when a server ends.
 
-    Its future of a request must not be cancelled, or the answer kills the reader thread; and nothing fails
-    the futures when a server ends.
+    `last_message_at` is when the server last sent anything, `last_answer_at` when it last answered a request,
+    in time or late (monotonic seconds).
     """
 
     def __init__(self, dispatcher: RequestDispatcher, consumer: Callable[[dict[str, object]], None]) -> None:
@@ -183,7 +179,7 @@ class JsonRpcClient(Endpoint):
             if future is not None:
                 future.set_exception(fault)
 
-    def hear(self, message: object) -> None:
+    def handle(self, message: object) -> None:
         """Handle one message in the reader's thread. Whatever it is, the thread goes on."""
         self.last_message_at = time.monotonic()
         if not isinstance(message, dict):
@@ -204,14 +200,13 @@ class JsonRpcClient(Endpoint):
             return
         details = error if isinstance(error, dict) else {}
         code, message = details.get("code"), details.get("message")
-        number = code if isinstance(code, int) else 0
-        future.set_exception(
-            LspRequestRefused(number, message if isinstance(message, str) else "an error without a message")
-        )
+        message = message if isinstance(message, str) else "an error without a message"
+        future.set_exception(LspRequestRefused(code if isinstance(code, int) else 0, message))
 
 
 class LspConnection:
-    """Both directions to one server. `lost` is called once, on the loop, when the server ends."""
+    """Both directions to one server. `lost` is called once, on the loop, when the server ends; `is_over`
+    tells whether it has ended or was closed."""
 
     def __init__(
         self,
@@ -223,69 +218,49 @@ class LspConnection:
         _silence_library_log()
         stdin, stdout = pipes
         self._loop = asyncio.get_running_loop()
-        self._writer = LspMessageWriter(stdin)
-        self._client = JsonRpcClient(dispatcher, self._writer.put)
+        self.writer = LspMessageWriter(stdin)
+        self.client = JsonRpcClient(dispatcher, self.writer.put)
         self._reader = LspMessageReader(stdout, strayed)
         self._lost = lost
-        self._over = False
+        self.is_over = False
         self._thread = threading.Thread(target=self._read, name="lsp-read", daemon=True)
         self._thread.start()
 
-    @property
-    def stuck(self) -> bool:
-        """Whether the server leaves more unread than it may."""
-        return self._writer.stuck
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the server has ended or was closed."""
-        return self._over
-
-    @property
-    def last_message_at(self) -> float:
-        """When the server last sent anything (monotonic seconds)."""
-        return self._client.last_message_at
-
-    @property
-    def last_answer_at(self) -> float:
-        """When it last answered a request, in time or late."""
-        return self._client.last_answer_at
-
     def probe(self) -> None:
         """Send a request that no server knows: the error shows that it listens. Returns at once."""
-        number, _ = self._client.ask("$/cockpit/probe", None)
-        self._client.drop(number)
+        number, _ = self.client.ask("$/cockpit/probe", None)
+        self.client.drop(number)
 
     async def request(self, method: str, params: object = None) -> object:
         """The result of a request. Raises `LspRequestRefused` and `LspServerGone`. Cancelling tells the
         server and drops its answer."""
-        if self._over:
+        if self.is_over:
             raise LspServerGone("the server has ended")
-        number, future = self._client.ask(method, params)
+        number, future = self.client.ask(method, params)
         try:
             return await asyncio.wrap_future(future)
         except asyncio.CancelledError:
-            self._client.drop(number)
+            self.client.drop(number)
             self.notify(CANCEL_REQUEST, {"id": number})
             raise
 
     def notify(self, method: str, params: object = None) -> None:
         """Send a notification soon. Returns at once; it is dropped if the server has ended."""
-        if not self._over:
-            self._client.notify(method, params)
+        if not self.is_over:
+            self.client.notify(method, params)
 
     def close(self) -> None:
         """Fail what is pending and release the pipes. Returns at once."""
-        self._over = True
-        self._client.fail(LspServerGone("the server was ended"))
-        self._writer.end()
-        self._client.shutdown()
+        self.is_over = True
+        self.client.fail(LspServerGone("the server was ended"))
+        self.writer.end()
+        self.client.shutdown()
 
     def _read(self) -> None:
-        self._reader.listen(self._client.hear)
-        self._over = True
+        self._reader.listen(self.client.handle)
+        self.is_over = True
         self._reader.close()
-        self._client.fail(LspServerGone("the server has ended"))
+        self.client.fail(LspServerGone("the server has ended"))
         if not self._loop.is_closed():
             try:
                 self._loop.call_soon_threadsafe(self._lost)

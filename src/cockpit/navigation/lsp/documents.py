@@ -1,7 +1,7 @@
 """Texts of files on disk, and the documents that are open in a server.
 
-A document's text is that on disk, except while an overlay is staged. Every question goes through `refresh`,
-so that "edit, then ask" works without a file watcher. Files are read in worker threads.
+An open document has the text that is on disk, except while an overlay is staged. Every question calls
+`refresh` first, so that "edit, then ask" works without a file watcher. Files are read in worker threads.
 """
 
 import asyncio
@@ -13,9 +13,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from cockpit.navigation.lsp.limits import MAX_FILE_BYTES
-from cockpit.navigation.lsp.protocol import Encoding, column_to_offset, line_starts, path_to_uri
+from cockpit.navigation.lsp.protocol import Encoding, column_to_offset, get_nested, line_starts, path_to_uri
 from cockpit.settings import file_io
 
 # A file that is written twice within one tick of the file system's clock keeps its time. A file that was
@@ -28,9 +29,9 @@ ALWAYS_CHECKED_DOCUMENTS = 100
 FULL_CHECK_SECONDS = 0.25
 
 
-@dataclass(frozen=True, slots=True)
-class FileStamp:
-    """Detects that a file changed. `sure` is False while it may have changed within the same clock tick."""
+class FileStamp(NamedTuple):
+    """State of a file on disk; times in ns. `sure` is False if the file was modified so recently that another
+    change may leave the same times."""
 
     modified: int
     changed: int
@@ -39,14 +40,35 @@ class FileStamp:
     sure: bool
 
     def matches(self, other: "FileStamp") -> bool:
-        ours = (self.modified, self.changed, self.size, self.inode)
-        return self.sure and ours == (other.modified, other.changed, other.size, other.inode)
+        """Whether the file is certainly unchanged between the two."""
+        return self.sure and self[:4] == other[:4]
+
+
+NO_STAMP = FileStamp(0, 0, 0, 0, False)
+
+
+def read_stamp(path: str) -> FileStamp:
+    """Raises OSError, and ValueError for a path with a NUL."""
+    info = Path(path).stat()
+    sure = time.time_ns() - max(info.st_mtime_ns, info.st_ctime_ns) > CLOCK_TICK_NS
+    return FileStamp(info.st_mtime_ns, info.st_ctime_ns, info.st_size, info.st_ino, sure)
+
+
+def is_unchanged(path: str, stamp: FileStamp) -> bool:
+    """Whether the file at `path` certainly still has the state `stamp`."""
+    try:
+        return stamp.sure and stamp.matches(read_stamp(path))
+    except (OSError, ValueError):
+        return False
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentText:
-    """A file's text and the offsets of its lines. `marked`: it began with a byte order mark, which `text`
-    leaves out. `exact`: it is valid UTF-8, so that edits of `text` can be written back."""
+    """A file's text and the offset at which each line starts.
+
+    `marked`: the file begins with a byte order mark, which `text` leaves out. `exact`: the file is valid
+    UTF-8, so that edits of `text` can be written back.
+    """
 
     text: str
     starts: Sequence[int]
@@ -67,48 +89,21 @@ class DocumentText:
         """The number of the last line."""
         return len(self.starts)
 
-    def bytes_of(self, text: str) -> bytes:
-        """Encode `text` like this file."""
+    def encode(self, text: str) -> bytes:
+        """`text` as bytes, with a byte order mark if this file has one."""
         return ((BYTE_ORDER_MARK if self.marked else "") + text).encode("utf-8")
 
 
-def decode_text(content: bytes, stamp: FileStamp) -> DocumentText:
+def decode_text(content: bytes, stamp: FileStamp = NO_STAMP) -> DocumentText:
     """The text of a file's content."""
     try:
         text, exact = content.decode("utf-8"), True
     except UnicodeDecodeError:
         text, exact = content.decode("utf-8", "replace"), False
     marked = text.startswith(BYTE_ORDER_MARK)
-    text = text[1:] if marked else text
-    return DocumentText(
-        text, array("L", line_starts(text)), hashlib.sha256(content).hexdigest(), stamp, marked, exact
-    )
-
-
-def read_stamp(path: str) -> FileStamp:
-    """Raises OSError."""
-    info = Path(path).stat()
-    sure = time.time_ns() - max(info.st_mtime_ns, info.st_ctime_ns) > CLOCK_TICK_NS
-    return FileStamp(info.st_mtime_ns, info.st_ctime_ns, info.st_size, info.st_ino, sure)
-
-
-def is_unchanged(place: Path, stamp: FileStamp) -> bool:
-    """Whether the file is still the one that `stamp` was taken of."""
-    if not stamp.sure:
-        return False
-    try:
-        current = place.stat()
-    except (OSError, ValueError):
-        return False
-    return (
-        current.st_mtime_ns == stamp.modified
-        and current.st_ctime_ns == stamp.changed
-        and current.st_size == stamp.size
-        and current.st_ino == stamp.inode
-    )
-
-
-NO_STAMP = FileStamp(0, 0, 0, 0, False)
+    text = text.removeprefix(BYTE_ORDER_MARK)
+    digest = hashlib.sha256(content).hexdigest()
+    return DocumentText(text, array("L", line_starts(text)), digest, stamp, marked, exact)
 
 
 class DocumentTextCache:
@@ -125,7 +120,8 @@ class DocumentTextCache:
         try:
             stamp = read_stamp(path)
         except (OSError, ValueError):
-            self._drop(path)
+            with self._lock:
+                self._remove(path)
             return None
         with self._lock:
             cached = self._texts.get(path)
@@ -138,7 +134,12 @@ class DocumentTextCache:
             text = decode_text(file_io.read_bytes(path, MAX_FILE_BYTES), stamp)
         except OSError:
             return None
-        self._keep(path, text)
+        with self._lock:
+            self._remove(path)
+            self._texts[path] = text
+            self._size += stamp.size
+            while self._size > self._max_bytes and len(self._texts) > 1:
+                self._remove(next(iter(self._texts)))
         return text
 
     def line(self, path: str, number: int) -> str:
@@ -146,21 +147,8 @@ class DocumentTextCache:
         text = self.get(path)
         return text.line(number) if text is not None else ""
 
-    def _keep(self, path: str, text: DocumentText) -> None:
-        with self._lock:
-            self._forget(path)
-            self._texts[path] = text
-            self._size += text.stamp.size
-            while self._size > self._max_bytes and len(self._texts) > 1:
-                self._forget(next(iter(self._texts)))
-
-    def _drop(self, path: str) -> None:
-        with self._lock:
-            self._forget(path)
-
-    def _forget(self, path: str) -> None:
-        text = self._texts.pop(path, None)
-        if text is not None:
+    def _remove(self, path: str) -> None:
+        if (text := self._texts.pop(path, None)) is not None:
             self._size -= text.stamp.size
 
 
@@ -190,31 +178,48 @@ class DiskFreshness:
 
 @dataclass(slots=True)
 class OpenDocument:
-    """An open document. `version` counts its changes, `look` orders the reads it was taken from."""
+    """An open document.
+
+    `version` counts its changes, `sent_at` is when the server got the current text (the loop's clock), and
+    `read_number` is the number of the `refresh` that read it: a slower, earlier one must not replace it.
+    """
 
     path: str
-    place: Path
     uri: str
     version: int
     text: DocumentText
-    sent: float
-    look: int
+    sent_at: float
+    read_number: int
 
 
 @dataclass(frozen=True, slots=True)
 class SyncOptions:
-    """How a server is notified of documents: see `sync_kind` and `wants_save`. `extra` is added to the
-    parameters of each change."""
+    """How a server is notified of changed documents.
+
+    `kind`: 0 nothing, 1 the whole text, 2 a range. `on_save`: a notification of each save, `with_text`
+    together with the text. `extra` is added to the parameters of each change.
+    """
 
     kind: int
-    saves: bool
+    on_save: bool
     with_text: bool
     encoding: Encoding
     extra: Mapping[str, object]
 
 
+def parse_sync_options(capabilities: object, encoding: Encoding, extra: Mapping[str, object]) -> SyncOptions:
+    """The synchronisation that a server's capabilities ask for; whole texts if they do not say."""
+    sync = get_nested(capabilities, "textDocumentSync")
+    kind = get_nested(sync, "change") if isinstance(sync, dict) else sync
+    if not isinstance(kind, int) or isinstance(kind, bool) or not 0 <= kind <= 2:
+        kind = 1
+    save = get_nested(sync, "save")
+    on_save = bool(save) or isinstance(save, dict)
+    return SyncOptions(kind, on_save, get_nested(save, "includeText") is True, encoding, extra)
+
+
 class OpenDocuments:
-    """The documents open in one server, those used last. For one event loop."""
+    """The documents open in one server: those used last, at most `limit()`. For one event loop."""
 
     def __init__(
         self,
@@ -230,19 +235,19 @@ class OpenDocuments:
         self._id_of = id_of
         self._limit = limit
         self._open: OrderedDict[str, OpenDocument] = OrderedDict()
-        self._look = 0
-        self._looked = 0.0
+        self._read_count = 0
+        self._checked_all_at = 0.0
 
     def get(self, path: str) -> OpenDocument | None:
         return self._open.get(path)
 
     def version_of(self, path: str) -> int | None:
         """The version of an open document. May be called from any thread."""
-        known = self._open.get(path)
-        return known.version if known is not None else None
+        document = self._open.get(path)
+        return document.version if document is not None else None
 
-    def paths(self) -> tuple[str, ...]:
-        return tuple(self._open)
+    def all(self) -> tuple[OpenDocument, ...]:
+        return tuple(self._open.values())
 
     async def refresh(self, *paths: str) -> tuple[OpenDocument | None, ...]:
         """Bring open documents up to date with the disk, and open those of `paths` (absolute).
@@ -250,20 +255,21 @@ class OpenDocuments:
         Returns the documents of `paths`; None for a path that is not a readable file. Without `paths` all
         open documents are checked, however many they are.
         """
-        self._look += 1
-        look = self._look
+        self._read_count += 1
+        read_number = self._read_count
         checks_all = (
             not paths
             or len(self._open) <= ALWAYS_CHECKED_DOCUMENTS
-            or _now() - self._looked > FULL_CHECK_SECONDS
+            or _now() - self._checked_all_at > FULL_CHECK_SECONDS
         )
         if checks_all:
-            self._looked = _now()
-        checked = [document for document in self._open.values() if checks_all or document.path in paths]
-        opened = [(document.path, document.place, document.text.stamp) for document in checked]
-        changed = await asyncio.to_thread(_read_changed, self._texts, paths, opened)
+            self._checked_all_at = _now()
+        stamps = {
+            path: document.text.stamp for path, document in self._open.items() if checks_all or path in paths
+        }
+        changed = await asyncio.to_thread(_read_changed, self._texts, paths, stamps)
         for path, text in changed.items():
-            self._settle(path, text, look, path in paths)
+            self._apply_read(path, text, read_number, path in paths)
         for path in paths:
             if path in self._open:
                 self._open.move_to_end(path)
@@ -275,84 +281,81 @@ class OpenDocuments:
         """Whether one of `paths` is open and differs from the disk: the next question then checks all. May
         be called from any thread."""
         documents = (self._open.get(path) for path in paths)
-        is_different = any(
-            document is not None and not is_unchanged(document.place, document.text.stamp)
-            for document in documents
-        )
-        if is_different:
-            self._looked = 0.0
-        return is_different
-
-    def _settle(self, path: str, text: DocumentText | None, look: int, is_wanted: bool) -> None:
-        known = self._open.get(path)
-        if known is None:
-            if text is not None and is_wanted:
-                self._begin(path, text, look)
-        elif known.look > look:
-            return  # A newer read was applied already.
-        elif text is None:
-            self.close(path)
-        else:
-            known.look = look
-            if known.text.digest != text.digest:
-                self._change(known, text)
-                self._saved(known)
-            else:
-                known.text = text
+        if all(
+            document is None or is_unchanged(document.path, document.text.stamp) for document in documents
+        ):
+            return False
+        self._checked_all_at = 0.0
+        return True
 
     def stage(self, path: str, content: bytes) -> OpenDocument:
         """Show the server `content` instead of what is on disk."""
-        text = decode_text(content, NO_STAMP)
-        known = self._open.get(path)
-        if known is None:
-            return self._begin(path, text, self._look)
-        if known.text.digest != text.digest:
-            self._change(known, text)
-        return known
+        text = decode_text(content)
+        document = self._open.get(path)
+        if document is None:
+            return self._send_open(path, text, self._read_count)
+        self._send_change(document, text)
+        return document
 
     def restore(self, path: str, text: DocumentText | None) -> None:
         """Withdraw what was staged: `text` is what was open before, None if the document was not open."""
-        known = self._open.get(path)
-        if known is None:
-            return
-        if text is None:
+        document = self._open.get(path)
+        if document is not None and text is not None:
+            self._send_change(document, text)
+        elif document is not None:
             self.close(path)
-        elif known.text.digest != text.digest:
-            self._change(known, text)
 
     def close(self, path: str) -> None:
-        known = self._open.pop(path, None)
-        if known is not None:
-            self._notify("textDocument/didClose", {"textDocument": {"uri": known.uri}})
+        document = self._open.pop(path, None)
+        if document is not None:
+            self._notify("textDocument/didClose", {"textDocument": {"uri": document.uri}})
 
-    def _begin(self, path: str, text: DocumentText, look: int) -> OpenDocument:
-        document = OpenDocument(path, Path(path), path_to_uri(path), 1, text, _now(), look)
-        self._open[path] = document
+    def _apply_read(self, path: str, text: DocumentText | None, read_number: int, is_wanted: bool) -> None:
+        document = self._open.get(path)
+        if document is None:
+            if text is not None and is_wanted:
+                self._send_open(path, text, read_number)
+        elif document.read_number > read_number:
+            return
+        elif text is None:
+            self.close(path)
+        else:
+            document.read_number = read_number
+            if self._send_change(document, text):
+                self._send_save(document)
+            else:
+                document.text = text
+
+    def _send_open(self, path: str, text: DocumentText, read_number: int) -> OpenDocument:
+        document = self._open[path] = OpenDocument(path, path_to_uri(path), 1, text, _now(), read_number)
         item = {"uri": document.uri, "languageId": self._id_of(path), "version": 1, "text": text.text}
         self._notify("textDocument/didOpen", {"textDocument": item})
         return document
 
-    def _change(self, known: OpenDocument, text: DocumentText) -> None:
-        old_text, known.text, known.sent = known.text, text, _now()
-        known.version += 1
+    def _send_change(self, document: OpenDocument, text: DocumentText) -> bool:
+        """Replace a document's text; returns whether it differs."""
+        old_text = document.text
+        if old_text.digest == text.digest:
+            return False
+        document.text, document.sent_at = text, _now()
+        document.version += 1
         change: dict[str, object] = {"text": text.text}
         if self._sync.kind == 2:
             last = old_text.line(old_text.last)
-            end = {
-                "line": old_text.last - 1,
-                "character": column_to_offset(last, len(last) + 1, self._sync.encoding),
-            }
+            last_offset = column_to_offset(last, len(last) + 1, self._sync.encoding)
+            end = {"line": old_text.last - 1, "character": last_offset}
             change["range"] = {"start": {"line": 0, "character": 0}, "end": end}
         if self._sync.kind:
-            identifier = {"uri": known.uri, "version": known.version}
+            identifier = {"uri": document.uri, "version": document.version}
             params = {"textDocument": identifier, "contentChanges": [change], **self._sync.extra}
             self._notify("textDocument/didChange", params)
+        return True
 
-    def _saved(self, known: OpenDocument) -> None:
-        if self._sync.saves:
-            params: dict[str, object] = {"textDocument": {"uri": known.uri}}
+    def _send_save(self, document: OpenDocument) -> None:
+        if self._sync.on_save:
+            params: dict[str, object] = {"textDocument": {"uri": document.uri}}
             if self._sync.with_text:
-                params["text"] = known.text.text
+                params["text"] = document.text.text
             self._notify("textDocument/didSave", params)
 
 
@@ -361,16 +364,9 @@ def _now() -> float:
 
 
 def _read_changed(
-    texts: DocumentTextCache, paths: tuple[str, ...], open_files: list[tuple[str, Path, FileStamp]]
+    texts: DocumentTextCache, paths: tuple[str, ...], stamps: Mapping[str, FileStamp]
 ) -> dict[str, DocumentText | None]:
-    """The texts of open files that differ on disk, and of those of `paths` that are not open. Every
-    question checks all open files, so an unchanged file must cost as little as possible."""
-    texts_by_path: dict[str, DocumentText | None] = {}
-    for path, place, stamp in open_files:
-        if not is_unchanged(place, stamp):
-            texts_by_path[path] = texts.get(path)
-    open_paths = {path for path, _, _ in open_files}
-    for path in paths:
-        if path not in open_paths:
-            texts_by_path[path] = texts.get(path)
-    return texts_by_path
+    """The current texts of the open documents that differ on disk, and of those of `paths` that are not
+    open. `stamps` are the states of the open ones."""
+    outdated = [path for path, stamp in stamps.items() if not is_unchanged(path, stamp)]
+    return {path: texts.get(path) for path in (*outdated, *(path for path in paths if path not in stamps))}

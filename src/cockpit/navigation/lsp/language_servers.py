@@ -1,21 +1,25 @@
-"""The language servers of one root, as `backends.ServerBackend`.
-
-Each question is bounded in time, and whatever goes wrong with a server becomes a `NoAnswer` that says so.
-Writes no source file.
-"""
+"""The language servers of one root: routes each question to the servers of a file. Writes no source file."""
 
 import asyncio
 import os
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TypeVar
 
-from cockpit.navigation.backends import FileDiagnostics, NoAnswer, ServerAnswer, ServerRelation
-from cockpit.navigation.lsp import dispatch, server_pool
-from cockpit.navigation.lsp.dispatch import LspDispatcher, ask_all, combine_reasons
+from cockpit.navigation.answers import (
+    FileDiagnostics,
+    NoAnswer,
+    ServerAnswer,
+    ServerRelation,
+    StagedDiagnostics,
+)
+from cockpit.navigation.lsp import dispatch, requests, server_pool
+from cockpit.navigation.lsp.code_actions import CodeActionOffers
+from cockpit.navigation.lsp.dispatch import AnswersByServer, ask_all, ask_server, collect_results
 from cockpit.navigation.lsp.limits import LspLimits
 from cockpit.navigation.lsp.server_pool import LspHousekeeping, LspServerPool
+from cockpit.navigation.lsp.server_process import LspServer
 from cockpit.navigation.lsp.server_supervisor import LspSupervisor
 from cockpit.navigation.lsp.status_files import ServerVerb
 from cockpit.plugin.changes import Edit
@@ -23,17 +27,19 @@ from cockpit.plugin.languages import Language
 from cockpit.plugin.navigation import CodeAction, Position
 from cockpit.protocol.code import ProblemRow, ServerRow
 
-if TYPE_CHECKING:
-    from cockpit.navigation.lsp.code_actions import CodeActionOffers
-    from cockpit.navigation.lsp.server_process import LspServer
-
+T = TypeVar("T")
 # For one letter ty answers 9 MB on Django's sources, and reading that blocks everything else.
 MIN_QUERY_CHARS = 2
+WORKTREE_ANSWER = NoAnswer("this is a worktree: its servers start at the second question", soon=True)
 
 
 class LanguageServers:
-    """`trusted` is called whenever a server may start; `state` is cockpit's state folder. For one event
-    loop; nothing starts before a file is `seen` or a question is asked."""
+    """The servers of one root, for one event loop. Nothing starts before a file is `seen` or a question is
+    asked.
+
+    `trusted` is called whenever a server may start; `state` is cockpit's state folder. The argument `seconds`
+    of a question bounds its wait; a later answer is dropped, and every fault becomes a `NoAnswer`.
+    """
 
     def __init__(
         self,
@@ -46,58 +52,46 @@ class LanguageServers:
         self.root = os.path.realpath(root)
         self._pool = LspServerPool(self.root, languages, trusted, state, limits or LspLimits())
         self._housekeeping = LspHousekeeping(self._pool, self.command)
-        self._dispatcher = LspDispatcher(self._pool, self._housekeeping.begin)
-        self._offers: CodeActionOffers | None = None
+        self._offers = CodeActionOffers()
         self._tasks: set[asyncio.Task[None]] = set()
         self._closed = False
 
     async def outline(self, path: str, seconds: float) -> ServerAnswer | NoAnswer:
-        from cockpit.navigation.lsp import requests
-
-        return await self._dispatcher.first(path, seconds, requests.request_outline)
+        return await self._ask_primary(path, seconds, requests.request_outline)
 
     async def symbols(self, query: str, seconds: float) -> ServerAnswer | NoAnswer:
-        from cockpit.navigation.lsp import requests
-
+        """Ask every server that is ready and supports it; none is started for it."""
         if len(query) < MIN_QUERY_CHARS:
             return NoAnswer("one letter matches every name; type more")
         supervisors = self._pool.supervisors.values()
-        ready = [
-            supervisor
-            for supervisor in supervisors
-            if supervisor.server is not None and not supervisor.spec.beside
-        ]
+        ready = [each for each in supervisors if each.server is not None and not each.spec.beside]
         if not ready:
             return NoAnswer("no language server is running")
         until = time.monotonic() + seconds
         return dispatch.merge_answers(
-            await ask_all(ready, until, lambda supervisor, _: requests.request_symbols(supervisor, query))
+            await ask_all(ready, until, lambda server, _: requests.request_symbols(server, query))
         )
 
     async def related(
         self, relation: ServerRelation, at: Position, seconds: float
     ) -> ServerAnswer | NoAnswer:
-        from cockpit.navigation.lsp import requests
-
-        async def ask(server: "LspServer", path: str) -> ServerAnswer:
-            return await requests.request_related(server, relation, path, at.line, at.column)
-
-        return await self._dispatcher.first(at.path, seconds, ask)
+        return await self._ask_primary(
+            at.path,
+            seconds,
+            lambda server, path: requests.request_related(server, relation, path, at.line, at.column),
+        )
 
     async def hover(self, at: Position, seconds: float) -> str | NoAnswer:
-        from cockpit.navigation.lsp import requests
-
-        async def ask(server: "LspServer", path: str) -> str:
-            return await requests.request_hover(server, path, at.line, at.column)
-
-        return await self._dispatcher.first(at.path, seconds, ask)
+        return await self._ask_primary(
+            at.path, seconds, lambda server, path: requests.request_hover(server, path, at.line, at.column)
+        )
 
     async def diagnosed(self, path: str, seconds: float) -> FileDiagnostics | NoAnswer:
-        from cockpit.navigation.lsp import requests
-
-        return dispatch.merge_problems(await self._dispatcher.every(path, seconds, requests.request_problems))
+        answers = await self._ask_each(path, seconds, requests.request_problems)
+        return answers if isinstance(answers, NoAnswer) else dispatch.merge_problems(answers)
 
     def published(self) -> Mapping[str, tuple[ProblemRow, ...]]:
+        """The problems known now, by path; sends no request."""
         return dispatch.merge_published(self._pool.supervisors.values())
 
     async def staged(
@@ -105,14 +99,17 @@ class LanguageServers:
         texts: Mapping[str, bytes | None],
         seconds: float,
         base: Mapping[str, bytes | None] | None = None,
-    ) -> tuple[Mapping[str, FileDiagnostics], Mapping[str, FileDiagnostics]] | NoAnswer:
-        from cockpit.navigation.lsp import requests
+    ) -> StagedDiagnostics | NoAnswer:
+        """Problems of the files of `texts` before (as on disk, or as in `base`) and after.
 
+        The texts are shown to the servers under an exclusive lease and withdrawn again. None means that the
+        file does not exist.
+        """
         until = time.monotonic() + seconds
         paths_by_supervisor: dict[LspSupervisor, list[str]] = {}
         no_answer = NoAnswer("no language server is configured for these files")
         for path in texts:
-            supervisors = await self._dispatcher.supervisors(path, until - time.monotonic())
+            supervisors = await self._supervisors_for(path, until - time.monotonic())
             if isinstance(supervisors, NoAnswer):
                 no_answer = supervisors
                 continue
@@ -121,87 +118,77 @@ class LanguageServers:
         if not paths_by_supervisor:
             return no_answer
 
-        async def ask(server: "LspServer", supervisor: LspSupervisor) -> dispatch.StagedProblems:
-            own_texts = {
-                self._dispatcher.absolute(path): texts[path] for path in paths_by_supervisor[supervisor]
-            }
-            base_texts = base or {}
-            own_base = {
-                self._dispatcher.absolute(path): base_texts[path]
-                for path in paths_by_supervisor[supervisor]
-                if path in base_texts
-            }
+        async def ask(server: LspServer, supervisor: LspSupervisor) -> dispatch.StagedProblems:
+            paths = paths_by_supervisor[supervisor]
+            own_texts = {self._absolute(path): texts[path] for path in paths}
+            own_base = {self._absolute(path): base[path] for path in paths if path in base} if base else {}
             return await requests.request_staged_problems(server, own_texts, own_base)
 
         answers = await ask_all(list(paths_by_supervisor), until, ask)
-        return dispatch.merge_staged(answers, {path: self._dispatcher.absolute(path) for path in texts})
+        return dispatch.merge_staged(answers, {path: self._absolute(path) for path in texts})
 
     async def rename(self, at: Position, to: str, seconds: float) -> tuple[Edit, ...] | NoAnswer:
-        from cockpit.navigation.lsp import requests
-
-        async def ask(server: "LspServer", path: str) -> tuple[Edit, ...]:
-            return await requests.request_rename(server, path, at.line, at.column, to)
-
-        return await self._dispatcher.first(at.path, seconds, ask)
+        return await self._ask_primary(
+            at.path,
+            seconds,
+            lambda server, path: requests.request_rename(server, path, at.line, at.column, to),
+        )
 
     async def actions(
         self, path: str, first: int, last: int, seconds: float
     ) -> tuple[CodeAction, ...] | NoAnswer:
-        from cockpit.navigation.lsp.code_actions import CodeActionOffers
-
-        offers = self._offers = self._offers or CodeActionOffers()
-
-        async def ask(server: "LspServer", path: str) -> tuple[CodeAction, ...]:
-            return await offers.of(server, path, first, last)
-
-        answers = await self._dispatcher.every(path, seconds, ask)
-        if isinstance(answers, NoAnswer):
-            return answers
-        results = [answer for _, answer in answers if not isinstance(answer, NoAnswer)]
-        return (
-            tuple(action for answer in results for action in answer) if results else combine_reasons(answers)
+        """The code actions offered for lines `first` to `last`."""
+        results = collect_results(
+            await self._ask_each(
+                path, seconds, lambda server, path: self._offers.request(server, path, first, last)
+            )
         )
+        if isinstance(results, NoAnswer):
+            return results
+        return tuple(action for _, actions in results for action in actions)
 
     async def action(self, id: str, seconds: float) -> tuple[Edit, ...] | NoAnswer:
-        offers = self._offers
-        owner = offers.server_of(id) if offers is not None else None
-        supervisor = next(
-            (supervisor for supervisor in self._pool.supervisors.values() if supervisor.server is owner), None
-        )
-        if offers is None or owner is None or supervisor is None:
-            return NoAnswer(f"unknown action {id}; list the actions again", refused=True)
-        until = time.monotonic() + seconds
-        ((_, answer),) = await ask_all([supervisor], until, lambda *_: offers.edits(id))
-        return answer
+        """The edits of an action that `actions` offered."""
+        owner = self._offers.server_of(id)
+        for supervisor in self._pool.supervisors.values() if owner is not None else ():
+            if supervisor.server is owner:
+                until = time.monotonic() + seconds
+                return await ask_server(supervisor, until, lambda _: self._offers.edits(id))
+        return NoAnswer(f"unknown action {id}; list the actions again", refused=True)
 
     async def formatted(self, path: str, seconds: float) -> tuple[Edit, ...] | NoAnswer:
-        from cockpit.navigation.lsp import requests
-
-        answers = await self._dispatcher.every(path, seconds, requests.request_format)
-        if isinstance(answers, NoAnswer):
-            return answers
-        results = [answer for _, answer in answers if not isinstance(answer, NoAnswer)]
-        return results[0] if results else combine_reasons(answers)
+        """The edits of the first server that formats."""
+        results = collect_results(await self._ask_each(path, seconds, requests.request_format))
+        return results if isinstance(results, NoAnswer) else results[0][1]
 
     def seen(self, path: str) -> None:
+        """Start in the background what answers for `path`; nothing starts for a worktree. Returns at once."""
+
+        async def start_unless_worktree() -> None:
+            if not await asyncio.to_thread(self._pool.check_worktree):
+                self._want(path)
+
         if self._pool.is_worktree is False:
-            self._dispatcher.want(path)
+            self._want(path)
         elif self._pool.is_worktree is None and not self._closed:
-            self._run_in_background(_want_unless_worktree(self._pool, self._dispatcher, path))
+            self._run_in_background(start_unless_worktree())
 
     def changed(self, paths: Sequence[str]) -> None:
-        absolute = [self._dispatcher.absolute(path) for path in paths]
+        """Notify the servers that these files were created, written or deleted. Returns at once."""
+        absolute = [self._absolute(path) for path in paths]
         for supervisor in self._pool.supervisors.values():
             if supervisor.server is not None and not self._closed:
-                self._run_in_background(_notify_server(supervisor.server, absolute))
+                self._run_in_background(requests.notify_changed(supervisor.server, absolute))
 
     def rows(self) -> tuple[ServerRow, ...]:
         return self._pool.rows()
 
-    def watch(self, heard: Callable[[], None]) -> Callable[[], None]:
+    def watch(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Call `listener` on the loop whenever `rows()` or `published()` change. Returns a function that ends
+        it."""
         listeners = self._pool.listeners
-        listeners.append(heard)
-        return lambda: listeners.remove(heard) if heard in listeners else None
+        listeners.append(listener)
+        return lambda: listeners.remove(listener) if listener in listeners else None
 
     async def command(self, verb: ServerVerb, name: str) -> str:
         self._housekeeping.begin()
@@ -211,6 +198,7 @@ class LanguageServers:
         return {supervisor.spec.name: supervisor.log.tail() for supervisor in self._pool.named(name)}
 
     async def close(self) -> None:
+        """Stop every server within 3 s (shutdown, exit, then kill)."""
         self._closed = True
         for task in tuple(self._tasks):
             task.cancel()
@@ -219,18 +207,70 @@ class LanguageServers:
             *(supervisor.close() for supervisor in self._pool.supervisors.values()),
         )
 
+    def _absolute(self, path: str) -> str:
+        """The path by which servers know a file: below the real root, with the platform's separators."""
+        return str(Path(self.root, path))
+
+    def _want(self, path: str) -> None:
+        primaries, additional = self._pool.supervisors_for(path)
+        available = [each for each in primaries if each.state in ("starting", "ready", "stopped")]
+        for supervisor in [*(available or primaries)[:1], *additional]:
+            self._housekeeping.begin()
+            supervisor.want()
+
+    async def _supervisors_for(self, path: str, seconds: float) -> list[LspSupervisor] | NoAnswer:
+        """The servers for `path`, starting or running, the one that answers first; or why there are none."""
+        if self._pool.is_worktree is not False and not await asyncio.to_thread(
+            self._pool.may_start_for, path
+        ):
+            return WORKTREE_ANSWER
+        primaries, additional = self._pool.supervisors_for(path)
+        if not primaries and not additional:
+            return _explain_missing(path, primaries)
+        self._housekeeping.begin()
+        usable = []
+        try:
+            async with asyncio.timeout(seconds):
+                for supervisor in primaries:
+                    if await supervisor.is_usable():
+                        usable.append(supervisor)
+                        break
+                usable += [supervisor for supervisor in additional if await supervisor.is_usable()]
+        except TimeoutError:
+            return NoAnswer("the language server is starting", soon=True)
+        return usable or _explain_missing(path, primaries)
+
+    async def _ask_primary(
+        self, path: str, seconds: float, ask: Callable[[LspServer, str], Awaitable[T]]
+    ) -> T | NoAnswer:
+        """The answer of the server for `path`; `ask` gets the absolute path."""
+        until = time.monotonic() + seconds
+        supervisors = await self._supervisors_for(path, seconds)
+        if isinstance(supervisors, NoAnswer):
+            return supervisors
+        if supervisors[0].spec.beside:
+            return _explain_missing(path, self._pool.supervisors_for(path)[0])
+        absolute = self._absolute(path)
+        return await ask_server(supervisors[0], until, lambda server: ask(server, absolute))
+
+    async def _ask_each(
+        self, path: str, seconds: float, ask: Callable[[LspServer, str], Awaitable[T]]
+    ) -> AnswersByServer[T] | NoAnswer:
+        """The answers of all servers for `path`, by name."""
+        until = time.monotonic() + seconds
+        supervisors = await self._supervisors_for(path, seconds)
+        if isinstance(supervisors, NoAnswer):
+            return supervisors
+        absolute = self._absolute(path)
+        return await ask_all(supervisors, until, lambda server, _: ask(server, absolute))
+
     def _run_in_background(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
 
-async def _want_unless_worktree(pool: LspServerPool, dispatcher: LspDispatcher, path: str) -> None:
-    if not await asyncio.to_thread(pool.look_at_root):
-        dispatcher.want(path)
-
-
-async def _notify_server(server: "LspServer", paths: Sequence[str]) -> None:
-    from cockpit.navigation.lsp import requests
-
-    await requests.notify_changed(server, paths)
+def _explain_missing(path: str, primaries: Sequence[LspSupervisor]) -> NoAnswer:
+    if not primaries:
+        return NoAnswer(f"no language server is configured for {Path(path).name}")
+    return NoAnswer(f"{primaries[0].spec.name}: {primaries[0].detail or primaries[0].state}")

@@ -4,7 +4,7 @@ For example `{"go": {"command": "gopls", "args": ["serve"], "extensionToLanguage
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,20 +14,10 @@ from cockpit.settings import file_io
 
 PROJECT_FILE = ".lsp.json"
 USER_FILE = "lsp.json"
-KEYS = {
-    "command",
-    "args",
-    "extensionToLanguage",
-    "transport",
-    "env",
-    "initializationOptions",
-    "settings",
-    "workspaceFolder",
-    "startupTimeout",
-    "shutdownTimeout",
-    "restartOnCrash",
-    "maxRestarts",
-}
+KEYS = (
+    "command args extensionToLanguage transport env initializationOptions settings workspaceFolder "
+    "startupTimeout shutdownTimeout restartOnCrash maxRestarts"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +48,8 @@ def read_lsp_json(file: Path, named_by: str = "", key: str = "") -> LspJsonConte
         return LspJsonContents((), (f"{file}: invalid JSON: {error}; its servers are ignored",))
     raw = raw.get(key) if key and isinstance(raw, dict) else raw
     if not isinstance(raw, dict):
-        return LspJsonContents(
-            (), (f"{file}: expected an object of servers by name; its servers are ignored",)
-        )
+        warning = f"{file}: expected an object of servers by name; its servers are ignored"
+        return LspJsonContents((), (warning,))
     return _parse_entries(file, raw, named_by)
 
 
@@ -74,36 +63,28 @@ def read_all_lsp_json(root: str, config: Path) -> LspJsonContents:
 def _parse_entries(file: Path, raw: Mapping[str, object], named_by: str) -> LspJsonContents:
     languages: list[Language] = []
     warnings: list[str] = []
-    suffix_owners: dict[str, str] = {}
+    known: set[str] = set()
     for name, entry in raw.items():
         try:
+            if not isinstance(entry, dict):
+                raise _InvalidLspEntry(f"{name} must be an object")
             server, suffixes = _parse_server(name, entry, named_by)
         except _InvalidLspEntry as error:
             warnings.append(f"{file}: {error}; {name} is ignored")
             continue
-        warnings += [f"{file}: unknown key {name}.{key}" for key in sorted(_unknown_keys(entry))]
-        new_suffixes = {
-            suffix: language for suffix, language in suffixes.items() if suffix not in suffix_owners
-        }
-        suffix_owners |= dict.fromkeys(new_suffixes, name)
-        languages += _make_languages(server, new_suffixes)
+        warnings += [f"{file}: unknown key {name}.{key}" for key in sorted({*entry} - {*KEYS.split()})]
+        new_suffixes = {suffix: language for suffix, language in suffixes.items() if suffix not in known}
+        known.update(new_suffixes)
+        # A server may support several languages.
+        for language in dict.fromkeys(new_suffixes.values()):
+            globs = tuple(f"*{suffix}" for suffix, id in new_suffixes.items() if id == language)
+            languages.append(Language(language, globs, (server,)))
     return LspJsonContents(tuple(languages), tuple(warnings))
 
 
-def _unknown_keys(entry: object) -> set[str]:
-    return {str(key) for key in entry if key not in KEYS} if isinstance(entry, dict) else set()
-
-
-def _make_languages(server: LanguageServer, suffixes: Mapping[str, str]) -> Iterator[Language]:
-    """One language for each id, because a server may support several."""
-    for language in dict.fromkeys(suffixes.values()):
-        globs = tuple(f"*{suffix}" for suffix, language_id in suffixes.items() if language_id == language)
-        yield Language(language, globs, (server,))
-
-
-def _parse_server(name: str, entry: object, named_by: str) -> tuple[LanguageServer, dict[str, str]]:
-    if not isinstance(entry, dict):
-        raise _InvalidLspEntry(f"{name} must be an object")
+def _parse_server(
+    name: str, entry: Mapping[str, object], named_by: str
+) -> tuple[LanguageServer, dict[str, str]]:
     transport = entry.get("transport", "stdio")
     if transport != "stdio":
         raise _InvalidLspEntry(f"{name}.transport is {json.dumps(transport)}; only stdio is supported")
@@ -112,6 +93,9 @@ def _parse_server(name: str, entry: object, named_by: str) -> tuple[LanguageServ
         raise _InvalidLspEntry(
             f'{name}.extensionToLanguage must map suffixes to languages, as in {{".go": "go"}}'
         )
+    restart = entry.get("restartOnCrash", True)
+    if not isinstance(restart, bool):
+        raise _InvalidLspEntry(f"{name}.restartOnCrash must be true or false")
     settings = entry.get("settings", {})
     if not isinstance(settings, dict):
         raise _InvalidLspEntry(f"{name}.settings must be an object")
@@ -122,16 +106,16 @@ def _parse_server(name: str, entry: object, named_by: str) -> tuple[LanguageServ
         environment=_string_table(name, entry, "env"),
         initialization=_json(entry.get("initializationOptions")),
         settings={str(key): _json(value) for key, value in settings.items()},
-        folder=_text(name, entry, "workspaceFolder", ""),
+        folder=_text(name, entry, "workspaceFolder"),
         startup_seconds=_seconds(name, entry, "startupTimeout", 10.0),
         shutdown_seconds=_seconds(name, entry, "shutdownTimeout", 2.0),
-        restart=_flag(name, entry, "restartOnCrash"),
+        restart=restart,
     )
     return server, suffixes
 
 
 def _command(name: str, entry: Mapping[str, object]) -> tuple[str, ...]:
-    command = _text(name, entry, "command", "")
+    command = _text(name, entry, "command")
     args = entry.get("args", [])
     if not command:
         raise _InvalidLspEntry(f"{name}.command must name a program")
@@ -140,8 +124,8 @@ def _command(name: str, entry: Mapping[str, object]) -> tuple[str, ...]:
     return (command, *args)
 
 
-def _text(name: str, entry: Mapping[str, object], key: str, default: str) -> str:
-    value = entry.get(key, default)
+def _text(name: str, entry: Mapping[str, object], key: str) -> str:
+    value = entry.get(key, "")
     if not isinstance(value, str):
         raise _InvalidLspEntry(f"{name}.{key} must be a string")
     return value
@@ -164,15 +148,8 @@ def _seconds(name: str, entry: Mapping[str, object], key: str, default: float) -
     return value / 1000
 
 
-def _flag(name: str, entry: Mapping[str, object], key: str) -> bool:
-    value = entry.get(key, True)
-    if not isinstance(value, bool):
-        raise _InvalidLspEntry(f"{name}.{key} must be true or false")
-    return value
-
-
 def _json(value: object) -> Json:
-    """What `json` parsed, with the type `Json`."""
+    """A parsed JSON value, checked to have the type `Json`."""
     if isinstance(value, dict):
         return {str(key): _json(item) for key, item in value.items()}
     if isinstance(value, list):

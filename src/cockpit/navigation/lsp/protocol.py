@@ -20,7 +20,7 @@ LINE_END = re.compile(r"\r\n|\n|\r")
 
 
 class LspError(Exception):
-    """A server did not do what it was asked. Internal to this package: callers get `NoAnswer`."""
+    """A request failed. Internal to this package: callers get `NoAnswer`."""
 
 
 class LspRequestRefused(LspError):

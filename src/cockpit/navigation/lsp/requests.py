@@ -6,13 +6,12 @@ rows are ours (see `protocol` and `response_rows`).
 """
 
 import asyncio
-import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from cockpit.navigation.backends import ServerAnswer, ServerRelation
+from cockpit.navigation.answers import ServerAnswer, ServerRelation
 from cockpit.navigation.lsp import response_rows
 from cockpit.navigation.lsp.documents import DocumentText, OpenDocument
 from cockpit.navigation.lsp.protocol import (
@@ -30,6 +29,7 @@ from cockpit.navigation.lsp.protocol import (
 )
 from cockpit.navigation.lsp.server_process import LspServer
 from cockpit.navigation.lsp.workspace_edits import convert_workspace_edit
+from cockpit.navigation.text_search import word_at
 from cockpit.plugin.changes import Edit
 from cockpit.protocol.code import ProblemRow, SymbolRow
 
@@ -46,7 +46,6 @@ HIERARCHY_RELATIONS: Mapping[ServerRelation, tuple[str, str, str, str]] = {
     "supertypes": ("typeHierarchyProvider", "prepareTypeHierarchy", "typeHierarchy/supertypes", ""),
     "subtypes": ("typeHierarchyProvider", "prepareTypeHierarchy", "typeHierarchy/subtypes", ""),
 }
-NAME = re.compile(r"[^\W\d]\w*")
 WHOLE_PROJECT = ("references", "implementations", "callers", "subtypes")
 # The rows, and whether to ask again.
 LookupResult: TypeAlias = tuple[tuple[SymbolRow, ...], bool]
@@ -112,17 +111,11 @@ async def request_symbols(server: LspServer, query: str) -> ServerAnswer:
 async def request_related(
     server: LspServer, relation: ServerRelation, path: str, line: int, column: int
 ) -> ServerAnswer:
-    plain = LOCATION_RELATIONS.get(relation)
-
-    async def once() -> LookupResult:
-        if plain is not None:
-            return await _request_locations(server, relation, plain, path, line, column)
-        return await _request_hierarchy(server, relation, path, line, column)
-
+    request = _request_locations if relation in LOCATION_RELATIONS else _request_hierarchy
     async with server.lease.shared():
-        rows, again = await once()
+        again = True
         while again:
-            rows, again = await once()
+            rows, again = await request(server, relation, path, line, column)
     if relation not in WHOLE_PROJECT:
         return ServerAnswer(rows, True, server.spec.name)
     server.readiness.answered((relation, path, line, column), hash(rows), time.monotonic())
@@ -130,28 +123,21 @@ async def request_related(
 
 
 async def _read_fresh_rows(server: LspServer, read: Callable[[], tuple[SymbolRow, ...]]) -> LookupResult:
-    """The rows of an answer, and whether they are about files that changed without the server knowing. If
-    so, the server is notified and must be asked again. Thus edits are seen without any file watcher."""
-    rows, stale, open_differ = await asyncio.to_thread(_read_rows, server, read)
+    """The rows of an answer, and whether some are in files that changed without the server knowing. If so,
+    the server is notified and must be asked again. Thus edits are seen without any file watcher."""
+
+    def read_and_check() -> tuple[tuple[SymbolRow, ...], list[str], bool]:
+        rows = read()
+        paths = {str(Path(server.root, row.path)) for row in rows}
+        return rows, _find_stale(server, paths), server.documents.differ(paths)
+
+    rows, stale, open_differ = await asyncio.to_thread(read_and_check)
     _notify_stale(server, stale)
     return rows, bool(stale) or open_differ
 
 
-def _read_rows(
-    server: LspServer, read: Callable[[], tuple[SymbolRow, ...]]
-) -> tuple[tuple[SymbolRow, ...], list[str], bool]:
-    rows = read()
-    names = {row.path for row in rows}
-    return (
-        rows,
-        _find_stale(server, names),
-        server.documents.differ(str(Path(server.root, name)) for name in names),
-    )
-
-
-def _find_stale(server: LspServer, names: Iterable[str]) -> list[str]:
+def _find_stale(server: LspServer, paths: Iterable[str]) -> list[str]:
     """Those that are not open and changed without notification. Called in a thread."""
-    paths = (str(Path(server.root, name)) for name in names)
     return server.freshness.stale(path for path in paths if server.documents.version_of(path) is None)
 
 
@@ -162,14 +148,9 @@ def _notify_stale(server: LspServer, stale: Sequence[str]) -> None:
 
 
 async def _request_locations(
-    server: LspServer,
-    relation: ServerRelation,
-    plain: tuple[str, str, str],
-    path: str,
-    line: int,
-    column: int,
+    server: LspServer, relation: ServerRelation, path: str, line: int, column: int
 ) -> LookupResult:
-    capability, method, action = plain
+    capability, method, action = LOCATION_RELATIONS[relation]
     server.require(capability, action)
     document = await open_document(server, path)
     params = position_params(server, document, line, column)
@@ -210,12 +191,18 @@ async def request_rename(server: LspServer, path: str, line: int, column: int, t
     async with server.lease.shared():
         document = await open_document(server, path)
         at = position_params(server, document, line, column)
-        if get_nested(offer, "prepareProvider") is True and await _prepare_rename(server, at) is None:
-            raise LspNotSupported(f"{server.spec.name} finds nothing to rename at {path}:{line}:{column}")
+        if get_nested(offer, "prepareProvider") is True:
+            try:
+                prepared = await server.ask("textDocument/prepareRename", at)
+            except LspRequestRefused as refused:
+                raise LspNotSupported(f"{server.spec.name}: {refused}") from refused
+            if prepared is None:
+                raise LspNotSupported(f"{server.spec.name} finds nothing to rename at {path}:{line}:{column}")
         while True:
             answer = await server.ask("textDocument/rename", {**at, "newName": to})
             edits = await convert_edit(server, answer, word_at(document.text.line(line), column))
-            stale = await asyncio.to_thread(_find_stale, server, {edit.path for edit in edits})
+            paths = {str(Path(server.root, edit.path)) for edit in edits}
+            stale = await asyncio.to_thread(_find_stale, server, paths)
             if stale:
                 _notify_stale(server, stale)
                 continue
@@ -224,13 +211,6 @@ async def request_rename(server: LspServer, path: str, line: int, column: int, t
             if server.settled:
                 return edits
             await asyncio.sleep(server.limits.apart)
-
-
-async def _prepare_rename(server: LspServer, at: Mapping[str, object]) -> object:
-    try:
-        return await server.ask("textDocument/prepareRename", at)
-    except LspRequestRefused as refused:
-        raise LspNotSupported(f"{server.spec.name}: {refused}") from refused
 
 
 async def request_format(server: LspServer, path: str) -> tuple[Edit, ...]:
@@ -242,27 +222,13 @@ async def request_format(server: LspServer, path: str) -> tuple[Edit, ...]:
         return await convert_edit(server, {"changes": {document.uri: list(as_list(answer))}})
 
 
-def word_at(line: str, column: int) -> str:
-    """The name at a column, or the one that ends there; empty if there is none."""
-    words = (match for match in NAME.finditer(line) if match.start() < column <= match.end() + 1)
-    return next((match[0] for match in words), "")
-
-
 async def convert_edit(server: LspServer, answer: object, name: str = "") -> tuple[Edit, ...]:
     """Convert a WorkspaceEdit to our edits. Open documents count as the server saw them. With `name`, each
     edit must replace text that contains it."""
-    open_now = {path: server.documents.get(path) for path in server.documents.paths()}
-    documents = {path: document for path, document in open_now.items() if document is not None}
-    versions = {document.uri: document.version for document in documents.values()}
-    texts = {path: document.text for path, document in documents.items()}
+    open_texts = {document.path: (document.version, document.text) for document in server.documents.all()}
     return await asyncio.to_thread(
-        convert_workspace_edit, answer, server.root, server.texts, server.encoding, (versions, texts), name
+        convert_workspace_edit, answer, server.root, server.texts, server.encoding, open_texts, name
     )
-
-
-def enabled_actions(answer: object) -> Sequence[Mapping[str, object]]:
-    """The actions of an answer that are not disabled."""
-    return [action for action in map(as_object, as_list(answer)) if action.get("disabled") is None]
 
 
 ProblemTuple = tuple[ProblemRow, ...]
@@ -275,27 +241,27 @@ async def request_problems(server: LspServer, path: str) -> ProblemTuple:
         return await current_problems(server, document, True)
 
 
-async def current_problems(server: LspServer, document: OpenDocument, keep: bool) -> ProblemTuple:
-    """The problems of an open document. With `keep` they are stored as those of the file."""
+async def current_problems(server: LspServer, document: OpenDocument, store: bool) -> ProblemTuple:
+    """The problems of an open document; `store` also records them as those of the file."""
     while server.offer("diagnosticProvider") is None:
         raw = await _await_published(server, document)
         if raw is not None:
-            return await _problem_rows(server, document, raw[0], keep)
+            return await _problem_rows(server, document, raw[0], store)
     params: dict[str, object] = {"textDocument": {"uri": document.uri}}
     identifier = get_nested(server.offer("diagnosticProvider"), "identifier")
     if isinstance(identifier, str):
         params["identifier"] = identifier
     report = as_object(await server.ask("textDocument/diagnostic", params))
-    if keep:
+    if store:
         await _store_related(server, report.get("relatedDocuments"))
-    return await _problem_rows(server, document, report.get("items"), keep)
+    return await _problem_rows(server, document, report.get("items"), store)
 
 
-async def _problem_rows(server: LspServer, document: OpenDocument, raw: object, keep: bool) -> ProblemTuple:
+async def _problem_rows(server: LspServer, document: OpenDocument, raw: object, store: bool) -> ProblemTuple:
     name, text = server.spec.name, document.text
     rows = await asyncio.to_thread(server.problems.rows_of, document.path, raw, name, text)
-    if keep and server.problems.keep(document.path, rows, raw):
-        server.tell()
+    if store and server.problems.store(document.path, rows, raw):
+        server.notify_change()
     return rows
 
 
@@ -309,7 +275,7 @@ async def _store_related(server: LspServer, reports: object) -> None:
         if get_nested(report, "kind") == "full":
             raw, name = get_nested(report, "items"), server.spec.name
             text = await asyncio.to_thread(server.texts.get, path)
-            server.problems.keep(path, server.problems.rows_of(path, raw, name, text), raw)
+            server.problems.store(path, server.problems.rows_of(path, raw, name, text), raw)
 
 
 async def _await_published(server: LspServer, document: OpenDocument) -> tuple[object] | None:
@@ -319,7 +285,7 @@ async def _await_published(server: LspServer, document: OpenDocument) -> tuple[o
         published = server.incoming.published(document.path)
         if published is not None and published.version == document.version:
             return (published.raw,)
-        if published is not None and published.version is None and published.at >= document.sent:
+        if published is not None and published.version is None and published.at >= document.sent_at:
             remaining = published.at + PARTIAL_SECONDS - asyncio.get_running_loop().time()
             if remaining <= 0:
                 return (published.raw,)
@@ -341,7 +307,7 @@ async def request_staged_problems(
         originals = {
             path: document.text if document else None for path, document in zip(texts, documents, strict=True)
         }
-        server.problems.hold(texts)
+        server.problems.freeze(texts)
         try:
             _show_texts(server, base, originals)
             before = await _current_problems_by_path(server, texts)
@@ -350,7 +316,7 @@ async def request_staged_problems(
         finally:
             for path, text in originals.items():
                 server.documents.restore(path, text)
-            server.problems.hold(())
+            server.problems.freeze(())
     return before, after
 
 
@@ -375,7 +341,7 @@ async def _current_problems_by_path(server: LspServer, paths: Iterable[str]) -> 
     texts = [document.text for document in documents.values() if document is not None]
     for blank_lines in EXTRA_BLANK_LINES:
         for document, text in zip(filter(None, documents.values()), texts, strict=True):
-            server.documents.stage(document.path, text.bytes_of(text.text + "\n" * blank_lines))
+            server.documents.stage(document.path, text.encode(text.text + "\n" * blank_lines))
         problems = await _collect_problems(server, documents)
     return problems
 
@@ -397,22 +363,18 @@ async def notify_changed(server: LspServer, paths: Sequence[str]) -> None:
     try:
         async with server.lease.shared():
             await server.documents.refresh()
-            existing = await asyncio.to_thread(_check_existence, paths)
+            existing = await asyncio.to_thread(lambda: [(path, Path(path).is_file()) for path in paths])
             await asyncio.to_thread(server.freshness.stale, paths)
             events = [event for path, is_there in existing for event in _file_events(server, path, is_there)]
             if events:
                 server.notify("workspace/didChangeWatchedFiles", {"changes": events})
         had_problems = [server.problems.forget(path) for path, is_there in existing if not is_there]
         if any(had_problems):
-            server.tell()
+            server.notify_change()
         await _refresh_problems(server, paths)
     except (LspError, MalformedMessage, TimeoutError):
         # It died or sends malformed messages: its supervisor restarts it, and it reads the files again.
         return
-
-
-def _check_existence(paths: Sequence[str]) -> list[tuple[str, bool]]:
-    return [(path, Path(path).is_file()) for path in paths]
 
 
 def _file_events(server: LspServer, path: str, is_there: bool) -> list[dict[str, object]]:
@@ -428,13 +390,12 @@ def _file_events(server: LspServer, path: str, is_there: bool) -> list[dict[str,
 
 
 async def _refresh_problems(server: LspServer, paths: Sequence[str]) -> None:
-    """A server that publishes does so by itself; one that is asked is asked about changed files and those
-    with problems."""
+    """Request the problems of changed files and of those with problems, unless the server publishes them."""
     if server.offer("diagnosticProvider") is None:
         return
-    open_paths = server.documents.paths()
-    troubled = set(server.problems.troubled())
-    outdated = [path for path in reversed(open_paths) if path in paths or path in troubled]
+    open_paths = [document.path for document in server.documents.all()]
+    with_problems = set(server.problems.paths())
+    outdated = [path for path in reversed(open_paths) if path in paths or path in with_problems]
     async with asyncio.timeout(REFRESH_SECONDS):
         for path in outdated[:MAX_REFRESHED]:
             await request_problems(server, path)

@@ -22,43 +22,17 @@ from cockpit.navigation.lsp.protocol import (
 )
 from cockpit.protocol.code import SymbolRow
 
-SYMBOL_KIND_NAMES = (
-    "file",
-    "module",
-    "namespace",
-    "package",
-    "class",
-    "method",
-    "property",
-    "field",
-    "constructor",
-    "enum",
-    "interface",
-    "function",
-    "variable",
-    "constant",
-    "string",
-    "number",
-    "boolean",
-    "array",
-    "object",
-    "key",
-    "null",
-    "enum_member",
-    "struct",
-    "event",
-    "operator",
-    "type_parameter",
+# In the order of SymbolKind (LSP 3.17), from 1.
+SYMBOL_KINDS = (
+    "file module namespace package class method property field constructor enum interface function variable "
+    "constant string number boolean array object key null enum_member struct event operator type_parameter"
 )
 DEFINITION = re.compile(
     r"^\s*(?:(?:export|default|public|private|protected|internal|static|abstract|final|async|declare|pub(?:\([^)]*\))?"
     r"|unsafe|inline|virtual|override|extern|const(?=\s+fn))\s+)*"
     r"(?P<kind>class|def|function|func|fn|interface|struct|enum|trait|type|namespace|module|const|let|var)\b"
 )
-KEYWORD_KINDS = {
-    "def": "function",
-    "func": "function",
-    "fn": "function",
+KEYWORD_KINDS = dict.fromkeys(("def", "func", "fn"), "function") | {
     "const": "constant",
     "let": "variable",
     "var": "variable",
@@ -89,7 +63,8 @@ class RowReader:
         return line, offset_to_column(self.texts.line(path, line), offset, self.encoding)
 
     def row(self, path: str, selection: object, name: str, kind: str, definition: object = None) -> SymbolRow:
-        """A row for the range `found`; without a name, it is named by the text at the range."""
+        """A row for the range `selection` of a file; `definition` is the range of the whole definition.
+        Without a name, it is named by the text at the range."""
         line, start, end_line, end = self.span(path, selection)
         line_text = self.texts.line(path, line)
         if not name and line == end_line:
@@ -114,7 +89,7 @@ class RowReader:
 
 
 def guess_kind(line: str) -> str:
-    """What a line seems to define, if a server gives a location without a kind."""
+    """The kind of definition on a line, for servers that give a location without a kind."""
     match = DEFINITION.match(line)
     if match is None:
         return "definition"
@@ -124,8 +99,9 @@ def guess_kind(line: str) -> str:
 
 def symbol_kind_name(value: object) -> str:
     """The name of a SymbolKind (LSP 3.17)."""
-    place = as_count(value)
-    return SYMBOL_KIND_NAMES[place - 1] if 0 < place <= len(SYMBOL_KIND_NAMES) else "symbol"
+    names = ("symbol", *SYMBOL_KINDS.split())
+    number = as_count(value)
+    return names[number] if number < len(names) else "symbol"
 
 
 def location_rows(reader: RowReader, answer: object, kind: str) -> tuple[SymbolRow, ...]:
@@ -164,7 +140,7 @@ def _nested_rows(
         name = as_text(symbol.get("name"))
         kind = symbol_kind_name(symbol.get("kind"))
         row = reader.row(path, symbol.get("selectionRange"), name, kind, symbol.get("range"))
-        yield _with_container(row, container)
+        yield replace(row, container=container)
         path_in_file = f"{container}.{name}" if container else name
         yield from _nested_rows(reader, path, symbol.get("children"), path_in_file, depth + 1)
 
@@ -175,11 +151,8 @@ def _flat_row(reader: RowReader, symbol: JsonObject) -> SymbolRow | None:
     uri = as_text(get_nested(symbol, "location", "uri"))
     if not uri.startswith("file:"):
         return None
-    name, path, definition = (
-        as_text(symbol.get("name")),
-        uri_to_path(uri),
-        get_nested(symbol, "location", "range"),
-    )
+    name, path = as_text(symbol.get("name")), uri_to_path(uri)
+    definition = get_nested(symbol, "location", "range")
     if definition is None:
         definition = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}}
     row = reader.row(path, definition, name, symbol_kind_name(symbol.get("kind")), definition)
@@ -202,17 +175,9 @@ def symbol_rows(reader: RowReader, answer: object, query: str) -> tuple[SymbolRo
     reading its file."""
     lower_query = query.lower()
 
-    def distance(symbol: JsonObject) -> int:
+    def distance(symbol: JsonObject) -> tuple[bool, bool, bool]:
         name = as_text(symbol.get("name")).lower()
-        return (
-            0
-            if name == lower_query
-            else 1
-            if name.startswith(lower_query)
-            else 2
-            if lower_query in name
-            else 3
-        )
+        return name != lower_query, not name.startswith(lower_query), lower_query not in name
 
     closest = sorted(map(as_object, as_list(answer)), key=distance)
     rows = (_flat_row(reader, symbol) for symbol in closest[:MAX_SYMBOLS])
@@ -246,7 +211,3 @@ def _marked_string(part: object) -> str:
         return part or ""
     value, language = as_text(get_nested(part, "value")), get_nested(part, "language")
     return f"```{language}\n{value}\n```" if isinstance(language, str) and language else value
-
-
-def _with_container(row: SymbolRow, container: str) -> SymbolRow:
-    return replace(row, container=container) if container else row

@@ -1,5 +1,5 @@
-"""What a server sends: progress, problems, logs, registrations and requests; whether it has read the whole
-project; its problems as rows.
+"""Messages from a server: progress, problems, logs, registrations and requests. Tracks whether it has read
+the whole project, and stores its problems as rows.
 
 `ServerMessages` runs in the reader's thread and only records; `activity` wakes the loop. Everything is
 bounded: a server that floods overwrites its own records.
@@ -135,10 +135,8 @@ class ServerMessages:
             path = uri_to_path(as_text(uri))
         except MalformedMessage:
             return
-        arrival = time.monotonic()
-        published = PublishedProblems(
-            get_nested(params, "diagnostics"), version if isinstance(version, int) else None, arrival
-        )
+        raw, version = get_nested(params, "diagnostics"), version if isinstance(version, int) else None
+        published = PublishedProblems(raw, version, time.monotonic())
         with self._lock:
             if len(self._published) >= MAX_PROBLEM_FILES and path not in self._published:
                 self._published.pop(next(iter(self._published)))
@@ -179,22 +177,14 @@ class ServerMessages:
         for registration in registrations[:200] if isinstance(registrations, list) else []:
             key, method = get_nested(registration, "id"), get_nested(registration, "method")
             if isinstance(key, str) and isinstance(method, str):
-                self.registered = {
-                    **self.registered,
-                    key: (method, get_nested(registration, "registerOptions")),
-                }
+                options = get_nested(registration, "registerOptions")
+                self.registered = {**self.registered, key: (method, options)}
         self._on_activity()
 
     def _on_unregister(self, params: object) -> None:
-        registrations = get_nested(params, "unregisterations")
-        removed_ids = (
-            [get_nested(registration, "id") for registration in registrations]
-            if isinstance(registrations, list)
-            else []
-        )
-        self.registered = {
-            key: registration for key, registration in self.registered.items() if key not in removed_ids
-        }
+        removed = get_nested(params, "unregisterations")
+        ids = [get_nested(item, "id") for item in removed] if isinstance(removed, list) else []
+        self.registered = {key: value for key, value in self.registered.items() if key not in ids}
 
 
 class ProjectReadiness:
@@ -235,7 +225,7 @@ class ProjectReadiness:
 
 
 class ProblemStore:
-    """The problems of one server as rows, by file. Files in `held` keep theirs while an overlay is staged.
+    """The problems of one server as rows, by file. Frozen files keep theirs while an overlay is staged.
     Thread-safe."""
 
     def __init__(self, root: str, texts: DocumentTextCache) -> None:
@@ -245,7 +235,7 @@ class ProblemStore:
         self._lock = threading.Lock()
         self._rows: dict[str, tuple[ProblemRow, ...]] = {}
         self._raw: dict[str, object] = {}
-        self._held_paths: frozenset[str] = frozenset()
+        self._frozen_paths: frozenset[str] = frozenset()
 
     def published(
         self, fresh: Mapping[str, PublishedProblems], server: str, version_of: Callable[[str], int | None]
@@ -265,38 +255,32 @@ class ProblemStore:
                 rows = self.rows_of(path, raw, server, body)
             except MalformedMessage:
                 continue
-            has_changed |= self.keep(path, rows, raw)
+            has_changed |= self.store(path, rows, raw)
         return has_changed
 
     def rows_of(
         self, path: str, raw: object, server: str, body: DocumentText | None
     ) -> tuple[ProblemRow, ...]:
         """Rows of a list of diagnostics for the file with text `body`. Raises `MalformedMessage`."""
-        name = display_path(self._root, path)
-        return tuple(
-            _problem_row(name, diagnostic, server, body, self.encoding)
-            for diagnostic in as_list(raw)[:MAX_PROBLEMS]
-        )
+        name, diagnostics = display_path(self._root, path), as_list(raw)[:MAX_PROBLEMS]
+        return tuple(_problem_row(name, item, server, body, self.encoding) for item in diagnostics)
 
-    def keep(self, path: str, rows: tuple[ProblemRow, ...], raw: object) -> bool:
+    def store(self, path: str, rows: tuple[ProblemRow, ...], raw: object) -> bool:
         """Store `rows` of the file at absolute `path`. Returns whether they changed."""
         with self._lock:
             name = display_path(self._root, path)
-            if path in self._held_paths:
+            if path in self._frozen_paths:
                 return False
             self._raw[name] = raw
-            if rows == self._rows.get(name, ()):
-                return False
+            has_changed = rows != self._rows.pop(name, ())
             if rows:
                 self._rows[name] = rows
-            else:
-                self._rows.pop(name, None)
-            return True
+            return has_changed
 
-    def hold(self, paths: Iterable[str]) -> None:
+    def freeze(self, paths: Iterable[str]) -> None:
         """Keep the rows of `paths` (absolute) unchanged: the server is being shown other texts."""
         with self._lock:
-            self._held_paths = frozenset(paths)
+            self._frozen_paths = frozenset(paths)
 
     def forget(self, path: str) -> bool:
         """Forget the deleted file at absolute `path`. Returns whether it had problems."""
@@ -309,7 +293,7 @@ class ProblemStore:
         with self._lock:
             return dict(self._rows)
 
-    def troubled(self) -> tuple[str, ...]:
+    def paths(self) -> tuple[str, ...]:
         """The absolute paths of the files with problems."""
         with self._lock:
             return tuple(str(Path(self._root, name)) for name in self._rows)

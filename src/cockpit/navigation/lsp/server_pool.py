@@ -1,25 +1,23 @@
-"""The servers of a root: one supervisor each by language and file, started when needed, kept within
-limits, and the user's commands on them."""
+"""The servers of a root: their supervisors, which of them answer for a file, their limits, and the user's
+commands on them."""
 
 import asyncio
+import re
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, assert_never
+from typing import assert_never
 
-from cockpit.navigation.backends import find_languages
-from cockpit.navigation.lsp import server_programs, status_files
+from cockpit.navigation.answers import find_language, find_languages
+from cockpit.navigation.lsp import requests, server_programs, status_files
 from cockpit.navigation.lsp.documents import DocumentTextCache
 from cockpit.navigation.lsp.limits import LspLimits
-from cockpit.navigation.lsp.server_supervisor import LspContext, LspSupervisor
+from cockpit.navigation.lsp.server_process import LspContext
+from cockpit.navigation.lsp.server_supervisor import LspSupervisor
 from cockpit.navigation.lsp.status_files import ServerVerb
 from cockpit.plugin.languages import Language, LanguageServer
 from cockpit.protocol.code import ServerRow
 from cockpit.workspace.processes.server_process import ServerLog
-
-if TYPE_CHECKING:
-    from cockpit.navigation.lsp.server_process import LspServer
-
 
 ServerKey = tuple[str, tuple[str, ...], str]
 
@@ -46,23 +44,18 @@ class LspServerPool:
         self._asked_languages: set[str] = set()
         self._is_worktree: bool | None = None
         self._context = LspContext(
-            root, self.texts, limits, self.gate, self.find, self._room, self.id_of, self._heard
+            root, self.texts, limits, self.gate, self.find, self._make_room, self.id_of, self._notify
         )
-
-    def languages_of(self, path: str) -> tuple[Language, ...]:
-        """The languages of a file, by its name."""
-        return tuple(find_languages(path, self._languages))
 
     def id_of(self, path: str) -> str:
         """The protocol's language id of a file."""
-        suffix = Path(path).suffix
-        for language in self.languages_of(path):
-            return language.ids.get(suffix, language.name)
-        return "plaintext"
+        language = find_language(path, self._languages)
+        return language.ids.get(Path(path).suffix, language.name) if language is not None else "plaintext"
 
     def supervisors_for(self, path: str) -> tuple[list[LspSupervisor], list[LspSupervisor]]:
         """The servers that may answer for a file, the preferred first, and those that run in addition."""
-        candidates = [(known, server) for known in self.languages_of(path) for server in known.servers]
+        languages = find_languages(path, self._languages)
+        candidates = [(language, server) for language in languages for server in language.servers]
         # A server that the project names goes before one that cockpit knows.
         candidates.sort(key=lambda pair: not pair[1].named_by)
         supervisors = [self._supervisor_of(language.name, server) for language, server in candidates]
@@ -77,32 +70,28 @@ class LspServerPool:
             supervisor = self.supervisors[key] = LspSupervisor(server, language, self._context, log)
         return supervisor
 
-    def all_servers(self) -> Iterator[tuple[Language, LanguageServer]]:
-        for language in self._languages:
-            for server in language.servers:
-                yield language, server
-
     def named(self, name: str) -> list[LspSupervisor]:
         """The servers called `name`; without a name, those that were ever wanted."""
-        for language, server in self.all_servers():
-            if name and server.name == name:
-                self._supervisor_of(language.name, server)
+        for language in self._languages:
+            for server in language.servers:
+                if name and server.name == name:
+                    self._supervisor_of(language.name, server)
         return [
             supervisor
             for supervisor in self.supervisors.values()
-            if (supervisor.spec.name == name if name else supervisor.touched)
+            if (supervisor.spec.name == name if name else supervisor.was_wanted)
         ]
 
     def may_start_for(self, path: str) -> bool:
         """Whether servers may start for `path` now. In a worktree the first question of a language goes to
         tree-sitter, so that many worktrees do not multiply servers. Called in a thread."""
-        is_worktree = self.look_at_root()
-        names = {language.name for language in self.languages_of(path)}
+        is_worktree = self.check_worktree()
+        names = {language.name for language in find_languages(path, self._languages)}
         may = not is_worktree or bool(names & self._asked_languages)
         self._asked_languages |= names
         return may
 
-    def look_at_root(self) -> bool:
+    def check_worktree(self) -> bool:
         """Whether the root is a worktree: there `.git` is a file, not a folder. Blocking."""
         if self._is_worktree is None:
             self._is_worktree = Path(self.root, ".git").is_file()
@@ -135,60 +124,54 @@ class LspServerPool:
         """The file of the command lines that the user approved."""
         return server_programs.approvals_file(self.folder)
 
-    async def _room(self, newcomer: LspSupervisor) -> None:
+    async def _make_room(self, newcomer: LanguageServer) -> None:
         """Stop the least recently used server while one more would be too many."""
         while True:
-            others = [
-                supervisor
-                for supervisor in self.supervisors.values()
-                if supervisor is not newcomer and supervisor.is_up
-            ]
+            others = [each for each in self.supervisors.values() if each.spec is not newcomer and each.is_up]
             if len(others) < self.limits.servers:
                 return
             coldest = min(others, key=lambda supervisor: supervisor.used)
-            await coldest.stop(f"stopped to make room for {newcomer.spec.name}; starts again when needed")
+            await coldest.stop(f"stopped to make room for {newcomer.name}; starts again when needed")
 
     async def fit(self) -> None:
         """Stop the least recently used servers while all together use too much memory."""
-        up = sorted(
-            (server for server in self.supervisors.values() if server.is_up), key=lambda server: server.used
-        )
-        total = sum(server.megabytes for server in up)
+        up = sorted((each for each in self.supervisors.values() if each.is_up), key=lambda each: each.used)
+        total = sum(supervisor.megabytes for supervisor in up)
         while total > self.limits.megabytes and len(up) > 1:
             coldest = up.pop(0)
             total -= coldest.megabytes
             await coldest.stop(f"stopped to free {coldest.megabytes} MiB; starts again when needed")
         if total > self.limits.megabytes:
-            reason = (
-                f"uses {total} MiB alone, more than {self.limits.megabytes}; /lsp restart {up[0].spec.name}"
+            limit, name = self.limits.megabytes, up[0].spec.name
+            await up[0].stop(
+                f"uses {total} MiB alone, more than {limit}; /lsp restart {name}", stays_stopped=True
             )
-            await up[0].stop(reason, held=True)
 
     def rows(self) -> tuple[ServerRow, ...]:
         """Every server that was ever wanted; of programs that are not installed, only the first choice of
         a language."""
-        shown = [supervisor for supervisor in self.supervisors.values() if supervisor.touched]
-        rows: list[ServerRow] = []
-        for supervisor in shown:
+        shown = [supervisor for supervisor in self.supervisors.values() if supervisor.was_wanted]
+
+        def has_better(supervisor: LspSupervisor) -> bool:
+            """Whether another server of the language is installed, or comes first."""
             rivals = [
                 other for other in shown if other.language == supervisor.language and not other.spec.beside
             ]
-            absent = supervisor.state == "absent" and not supervisor.spec.beside
-            if absent and (rivals[0] is not supervisor or any(other.state != "absent" for other in rivals)):
-                continue
-            rows.append(supervisor.row())
-        return tuple(rows)
+            return rivals[0] is not supervisor or any(other.state != "absent" for other in rivals)
 
-    def _heard(self) -> None:
+        return tuple(
+            supervisor.row()
+            for supervisor in shown
+            if supervisor.state != "absent" or supervisor.spec.beside or not has_better(supervisor)
+        )
+
+    def _notify(self) -> None:
         for listener in tuple(self.listeners):
             listener()
 
 
 def _file_name(name: str) -> str:
-    return (
-        "".join(character if character.isalnum() or character in "-_." else "_" for character in name)[:60]
-        or "server"
-    )
+    return re.sub(r"[^\w.-]", "_", name)[:60] or "server"
 
 
 async def run_command(pool: LspServerPool, verb: ServerVerb, name: str) -> str:
@@ -211,7 +194,7 @@ async def run_command(pool: LspServerPool, verb: ServerVerb, name: str) -> str:
                 return "no server is waiting for approval"
             for supervisor in waiting:
                 await asyncio.to_thread(server_programs.approve, pool.approved, supervisor.spec, pool.root)
-                supervisor.touched = True
+                supervisor.was_wanted = True
                 await supervisor.restart()
             return "\n".join(f"allowed: {' '.join(supervisor.spec.command)}" for supervisor in waiting)
         case other:
@@ -219,9 +202,9 @@ async def run_command(pool: LspServerPool, verb: ServerVerb, name: str) -> str:
 
 
 async def _stop_server(pool: LspServerPool, supervisor: LspSupervisor, detail: str) -> None:
-    """It stays stopped until the user restarts it. One that may not run now starts again once it may."""
+    """Stop a server until the user restarts it, or if it may not run now, until it may."""
     obstacle = await asyncio.to_thread(pool.gate, supervisor.spec)
-    await supervisor.stop(obstacle or detail, held=not obstacle)
+    await supervisor.stop(obstacle or detail, stays_stopped=not obstacle)
 
 
 def _describe_result(lives: list[LspSupervisor], action: str) -> str:
@@ -240,10 +223,10 @@ class LspHousekeeping:
         self._files = status_files.ProcessFiles(pool.folder)
         self._command = command
         self._task: asyncio.Task[None] | None = None
-        self._shown: tuple[ServerRow, ...] = ()
-        self._measured = 0.0
+        self._written_rows: tuple[ServerRow, ...] = ()
+        self._measured_at = 0.0
         self._closed = False
-        self._again: asyncio.Task[None] | None = None
+        self._refreshing: asyncio.Task[None] | None = None
 
     def begin(self) -> None:
         """Start if it does not run yet. Returns at once."""
@@ -254,8 +237,8 @@ class LspHousekeeping:
         """Stop, and remove the files for other processes."""
         self._closed = True
         task, self._task = self._task, None
-        if self._again is not None:
-            self._again.cancel()
+        if self._refreshing is not None:
+            self._refreshing.cancel()
         if task is not None:
             task.cancel()
             await asyncio.wait({task})
@@ -263,20 +246,20 @@ class LspHousekeeping:
 
     async def _run(self) -> None:
         while True:
-            await self.look()
+            await self.run_checks()
             await asyncio.sleep(self._pool.limits.every)
 
-    async def look(self) -> None:
+    async def run_checks(self) -> None:
         """Do one round of checks."""
         limits, now = self._pool.limits, time.monotonic()
         for supervisor in tuple(self._pool.supervisors.values()):
             await self._check_server(supervisor, now)
-        if now - self._measured >= limits.measured_every:
-            self._measured = now
+        if now - self._measured_at >= limits.measured_every:
+            self._measured_at = now
             await self._measure()
         rows = self._pool.rows()
-        if rows != self._shown:
-            self._shown = rows
+        if rows != self._written_rows:
+            self._written_rows = rows
             await asyncio.to_thread(self._files.write_rows, rows)
         request = await asyncio.to_thread(self._files.take_request)
         if request is not None:
@@ -294,7 +277,7 @@ class LspHousekeeping:
             await supervisor.stop("idle; starts again when needed")
         elif server.refreshed != server.incoming.refreshed:
             server.refreshed = server.incoming.refreshed
-            self._again = asyncio.create_task(_refresh_problems(server))
+            self._refreshing = asyncio.create_task(requests.notify_changed(server, ()))
 
     async def _measure(self) -> None:
         up = {
@@ -305,10 +288,3 @@ class LspHousekeeping:
         for pid, size in (await asyncio.to_thread(status_files.measure_megabytes, tuple(up))).items():
             up[pid].megabytes = size
         await self._pool.fit()
-
-
-async def _refresh_problems(server: "LspServer") -> None:
-    """The server says that its problems may have changed."""
-    from cockpit.navigation.lsp import requests
-
-    await requests.notify_changed(server, ())

@@ -1,18 +1,20 @@
-"""One process of one server, from start to end: capabilities, requests, documents, shutdown. Does not
-restart.
-
-Imports python-lsp-jsonrpc (through `connection`), so only `server_supervisor` imports it, when a server
-starts.
-"""
+"""The process of a server, from start to end: capabilities, requests, documents, shutdown. Does not
+restart."""
 
 import asyncio
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from cockpit.navigation.lsp.connection import LspConnection
-from cockpit.navigation.lsp.documents import DiskFreshness, DocumentTextCache, OpenDocuments, SyncOptions
+from cockpit.navigation.lsp.documents import (
+    DiskFreshness,
+    DocumentTextCache,
+    OpenDocuments,
+    parse_sync_options,
+)
 from cockpit.navigation.lsp.limits import LspLimits
 from cockpit.navigation.lsp.protocol import (
     RETRY_CODES,
@@ -74,18 +76,11 @@ CHARACTER_COUNTING_SERVERS = ("jedi-language-server", "pylsp")
 # clangd compiles headers in the background. `wantDiagnostics` (its extension of `didChange`) makes it finish
 # with each version instead of skipping to the last: see `requests.EXTRA_BLANK_LINES`.
 STALE_PROBLEM_SERVERS: Mapping[str, Mapping[str, object]] = {"clangd": {"wantDiagnostics": True}}
+# The methods whose names do not follow from those of the capabilities.
 CAPABILITY_METHODS = {
-    "diagnosticProvider": "textDocument/diagnostic",
-    "renameProvider": "textDocument/rename",
-    "definitionProvider": "textDocument/definition",
-    "implementationProvider": "textDocument/implementation",
-    "referencesProvider": "textDocument/references",
-    "hoverProvider": "textDocument/hover",
-    "documentSymbolProvider": "textDocument/documentSymbol",
     "workspaceSymbolProvider": "workspace/symbol",
     "callHierarchyProvider": "textDocument/prepareCallHierarchy",
     "typeHierarchyProvider": "textDocument/prepareTypeHierarchy",
-    "codeActionProvider": "textDocument/codeAction",
     "documentFormattingProvider": "textDocument/formatting",
     "executeCommandProvider": "workspace/executeCommand",
 }
@@ -108,11 +103,12 @@ def initialize_params(server: LanguageServer, folder: str) -> dict[str, object]:
 
 
 def find_capability(capabilities: object, registered: Mapping[str, tuple[str, object]], name: str) -> object:
-    """What the server declared for `name` (`definitionProvider`) or registered later; None if nothing."""
+    """The options that the server declared or registered for `name` (such as `definitionProvider`); None
+    if it does not support it."""
     declared = get_nested(capabilities, *name.split("."))
     if declared is not None and declared is not False:
         return declared
-    method = CAPABILITY_METHODS.get(name, "")
+    method = CAPABILITY_METHODS.get(name, f"textDocument/{name.removesuffix('Provider')}")
     for registered_method, options in registered.values():
         if registered_method == method:
             return options if options is not None else True
@@ -126,38 +122,34 @@ def negotiated_encoding(answer: object) -> Encoding:
     return parse_encoding(get_nested(answer, "capabilities", "positionEncoding"))
 
 
-def sync_kind(capabilities: object) -> int:
-    """How the server takes changes: 0 not at all, 1 whole texts, 2 ranges."""
-    sync = get_nested(capabilities, "textDocumentSync")
-    kind = get_nested(sync, "change") if isinstance(sync, dict) else sync
-    return kind if isinstance(kind, int) and not isinstance(kind, bool) and 0 <= kind <= 2 else 1
+@dataclass(frozen=True, slots=True)
+class LspContext:
+    """What the servers of a root share.
 
+    `gate` returns why a server may not start (empty: it may) and `find` its argv (empty: not installed); both
+    are called in a thread. `make_room` stops another server if too many run. `id_of` is the protocol's
+    language id of a file.
+    """
 
-def wants_save(capabilities: object) -> tuple[bool, bool]:
-    """Whether the server wants `didSave`, and whether with the text."""
-    save = get_nested(capabilities, "textDocumentSync", "save")
-    return bool(save) or isinstance(save, dict), get_nested(save, "includeText") is True
+    root: str
+    texts: DocumentTextCache
+    limits: LspLimits
+    gate: Callable[[LanguageServer], str]
+    find: Callable[[LanguageServer], tuple[str, ...]]
+    make_room: Callable[[LanguageServer], Awaitable[None]]
+    id_of: Callable[[str], str]
+    on_change: Callable[[], None]
 
 
 class LspServer:
     """A running server. `activity` is signalled when it sent something; `on_change` is called then, too."""
 
-    def __init__(
-        self,
-        spec: LanguageServer,
-        folder: str,
-        texts: DocumentTextCache,
-        log: ServerLog,
-        limits: LspLimits,
-        id_of: Callable[[str], str],
-        on_change: Callable[[], None],
-        root: str,
-    ) -> None:
+    def __init__(self, spec: LanguageServer, folder: str, log: ServerLog, context: LspContext) -> None:
         self.spec = spec
         self.folder = folder
-        self.root = root
-        self.texts = texts
-        self.limits = limits
+        self.root = context.root
+        self.texts = context.texts
+        self.limits = context.limits
         self.lease = ServerLease()
         self.activity = ChangeSignal()
         self.log = log
@@ -172,10 +164,10 @@ class LspServer:
         self.known: set[str] = set()
         self.refreshed = 0
         self.freshness = DiskFreshness()
-        self.problems = ProblemStore(root, texts)
-        self.readiness = ProjectReadiness(limits, time.monotonic())
-        self._on_change = on_change
-        self._id_of = id_of
+        self.problems = ProblemStore(self.root, self.texts)
+        self.readiness = ProjectReadiness(self.limits, time.monotonic())
+        self._on_change = context.on_change
+        self._id_of = context.id_of
         self._loop = asyncio.get_running_loop()
         self._is_wake_scheduled = False
         self._converting: asyncio.Task[None] | None = None
@@ -214,8 +206,7 @@ class LspServer:
         self.readiness = ProjectReadiness(self.limits, time.monotonic())
 
     def _documents(self) -> OpenDocuments:
-        saves, with_text = wants_save(self.capabilities)
-        sync = SyncOptions(sync_kind(self.capabilities), saves, with_text, self.encoding, self._extra)
+        sync = parse_sync_options(self.capabilities, self.encoding, self._extra)
         return OpenDocuments(self.notify, self.texts, sync, self._id_of, self._max_open_documents)
 
     def _max_open_documents(self) -> int:
@@ -224,11 +215,11 @@ class LspServer:
         return self.limits.pulled if pulls else self.limits.documents
 
     def offer(self, name: str) -> object:
-        """What the server declared for `name`; None if nothing."""
+        """The options of a capability; None if the server does not have it."""
         return find_capability(self.capabilities, self.incoming.registered, name)
 
     def require(self, name: str, action: str) -> object:
-        """The same, but raises `LspNotSupported` if there is nothing."""
+        """The same, but raises `LspNotSupported` if the server does not have it."""
         capability = self.offer(name)
         if capability is None:
             raise LspNotSupported(f"{self.spec.name} cannot {action}")
@@ -268,21 +259,21 @@ class LspServer:
         """Whether a request has waited too long while the server sent nothing at all."""
         if self._connection is None:
             return False
-        connection = self._connection
-        self.pending = {key: at for key, at in self.pending.items() if at > connection.last_answer_at}
-        waited = now - max(min(self.pending.values(), default=now), connection.last_message_at)
+        connection, client = self._connection, self._connection.client
+        self.pending = {key: at for key, at in self.pending.items() if at > client.last_answer_at}
+        waited = now - max(min(self.pending.values(), default=now), client.last_message_at)
         # It may only have dropped a cancelled request, as some do: probe it before it is stopped.
         if waited > self.limits.hung / 2 and not self._probed:
             connection.probe()
         self._probed = waited > self.limits.hung / 2
-        return connection.stuck or waited > self.limits.hung
+        return connection.writer.stuck or waited > self.limits.hung
 
     @property
     def is_over(self) -> bool:
         """Whether the process no longer answers."""
         return self._connection is None or self._connection.is_over
 
-    def tell(self) -> None:
+    def notify_change(self) -> None:
         """Notify listeners that something about this server changed."""
         self._on_change()
 

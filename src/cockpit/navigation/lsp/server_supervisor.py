@@ -4,47 +4,22 @@ it no questions."""
 import asyncio
 import time
 import traceback
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from cockpit.navigation.lsp.documents import DocumentTextCache
-from cockpit.navigation.lsp.limits import LspLimits
 from cockpit.navigation.lsp.protocol import LspError, LspNotSupported, MalformedMessage
+from cockpit.navigation.lsp.server_process import LspContext, LspServer
 from cockpit.navigation.lsp.synchronization import ChangeSignal
 from cockpit.plugin.languages import LanguageServer
 from cockpit.protocol.code import ServerRow
 from cockpit.workspace.processes.server_process import ServerLog
 
-if TYPE_CHECKING:
-    from cockpit.navigation.lsp.server_process import LspServer
-
 SupervisorState = Literal["waiting", "absent", "starting", "ready", "stopped", "failed"]
 RECHECK_SECONDS = 2.0
 
 
-@dataclass(frozen=True, slots=True)
-class LspContext:
-    """What the servers of a root share.
-
-    `gate` returns why a server may not start (empty: it may) and `find` its argv (empty: not installed); both
-    are called in a thread. `room` stops another server if too many run.
-    """
-
-    root: str
-    texts: DocumentTextCache
-    limits: LspLimits
-    gate: Callable[[LanguageServer], str]
-    find: Callable[[LanguageServer], tuple[str, ...]]
-    room: Callable[["LspSupervisor"], Awaitable[None]]
-    id_of: Callable[[str], str]
-    on_change: Callable[[], None]
-
-
 class LspSupervisor:
-    """The supervisor of one server. `language` is the one it was first needed for."""
+    """The supervisor of one server. `language` is that of the file it was first started for."""
 
     def __init__(self, spec: LanguageServer, language: str, context: LspContext, log: ServerLog) -> None:
         self.spec = spec
@@ -52,7 +27,7 @@ class LspSupervisor:
         self.log = log
         self.state: SupervisorState = "stopped"
         self.detail = ""
-        self.touched = False
+        self.was_wanted = False
         self.used = time.monotonic()
         self.megabytes = 0
         self.server: LspServer | None = None
@@ -65,7 +40,7 @@ class LspSupervisor:
         self._checked = 0.0
         self._is_closed = False
         self._is_installed = False
-        self._is_held = False
+        self._stays_stopped = False
 
     @property
     def is_up(self) -> bool:
@@ -84,13 +59,13 @@ class LspSupervisor:
 
     def want(self) -> None:
         """Start it in the background if it is down and may start. Returns at once."""
-        self.touched = True
+        self.was_wanted = True
         self.used = time.monotonic()
         may_retry = self.state in ("absent", "waiting") and self.used - self._checked > RECHECK_SECONDS
-        if not self._is_closed and not self._is_held and (self.state == "stopped" or may_retry):
+        if not self._is_closed and not self._stays_stopped and (self.state == "stopped" or may_retry):
             self._start()
 
-    async def ready(self) -> "LspServer":
+    async def ready(self) -> LspServer:
         """The running server, started if necessary; the caller bounds the wait. Raises `LspNotSupported`."""
         self.want()
         while True:
@@ -109,9 +84,10 @@ class LspSupervisor:
             await self._signal.wait()
         return self.state in ("starting", "ready")
 
-    async def stop(self, detail: str, held: bool = False) -> None:
-        """Stop its process group. It starts again at the next use; if `held`, only after `restart`."""
-        self._is_held = held
+    async def stop(self, detail: str, stays_stopped: bool = False) -> None:
+        """Stop its process group. It starts again at the next use, or if `stays_stopped` only after
+        `restart`."""
+        self._stays_stopped = stays_stopped
         self._set("stopped", detail)
         self._ending = asyncio.create_task(self._end(self._ending), name=f"lsp-end-{self.spec.name}")
         await asyncio.shield(self._ending)
@@ -149,19 +125,19 @@ class LspSupervisor:
         if self._ending is not None:
             await asyncio.wait({self._ending})
         while True:
-            argv = await self._argv()
+            argv = await self._find_argv()
             if not argv:
                 return
-            await self._context.room(self)
-            reason = await self._live(argv)
-            pause = self._died(reason)
+            await self._context.make_room(self.spec)
+            reason = await self._run_process(argv)
+            pause = self._plan_restart(reason)
             if pause is None:
                 return
             await asyncio.sleep(pause)
             self._set("starting", "")
 
-    async def _argv(self) -> tuple[str, ...]:
-        """What to start; empty if nothing can be started, and the state says why."""
+    async def _find_argv(self) -> tuple[str, ...]:
+        """The command line to start; empty if the server cannot start, with the reason in its state."""
         obstacle = await asyncio.to_thread(self._context.gate, self.spec)
         if obstacle:
             self._set("waiting", obstacle)
@@ -175,25 +151,12 @@ class LspSupervisor:
         self._signal.notify()
         return argv
 
-    async def _live(self, argv: tuple[str, ...]) -> str:
+    async def _run_process(self, argv: tuple[str, ...]) -> str:
         """Run one process from start to end; returns why it ended."""
-        # The first import takes 30 ms: not on the loop.
-        await asyncio.to_thread(import_module, "cockpit.navigation.lsp.server_process")
-        from cockpit.navigation.lsp.server_process import LspServer
-
         context = self._context
-        folder = await asyncio.to_thread(_server_folder, context.root, self.spec.folder)
-        server = LspServer(
-            self.spec,
-            folder,
-            context.texts,
-            self.log,
-            context.limits,
-            context.id_of,
-            context.on_change,
-            context.root,
-        )
-        self._current = server
+        named = Path(context.root, self.spec.folder)
+        folder = str(named) if await asyncio.to_thread(named.is_dir) else context.root
+        server = self._current = LspServer(self.spec, folder, self.log, context)
         try:
             async with asyncio.timeout(self.spec.startup_seconds):
                 await server.start(argv)
@@ -216,7 +179,7 @@ class LspSupervisor:
         self._current = None
         return reason
 
-    def _died(self, reason: str) -> float | None:
+    def _plan_restart(self, reason: str) -> float | None:
         """Seconds until the next start; None if it may not start again."""
         now = time.monotonic()
         limits = self._context.limits
@@ -249,9 +212,3 @@ class LspSupervisor:
         self.state, self.detail = state, detail
         self._signal.notify()
         self._context.on_change()
-
-
-def _server_folder(root: str, named: str) -> str:
-    """Where a server runs: the root, or the folder below it that its entry names."""
-    below = Path(root, named)
-    return str(below) if named and below.is_dir() else root

@@ -5,10 +5,9 @@ Raises `MalformedMessage` for what the protocol does not define and `LspNotSuppo
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
-from cockpit.navigation.lsp.documents import NO_STAMP, DocumentText, DocumentTextCache, decode_text
+from cockpit.navigation.lsp.documents import DocumentText, DocumentTextCache, decode_text
 from cockpit.navigation.lsp.protocol import (
     Encoding,
     JsonObject,
@@ -26,169 +25,172 @@ from cockpit.navigation.lsp.protocol import (
 from cockpit.plugin.changes import DeleteFile, Edit, MoveFile, WriteFile
 
 
-@dataclass(slots=True)
-class WorkspaceEditPlan:
-    """The files as they will be: each edit applies on top of the previous ones, as the protocol requires."""
-
-    root: str
-    texts: DocumentTextCache
-    encoding: Encoding
-    versions: Mapping[str, int]
-    name: str = ""
-    edits: list[Edit] = field(default_factory=list)
-    virtual: dict[str, DocumentText | None] = field(default_factory=dict)
-
-    def path(self, uri: object) -> str:
-        """The absolute path of a file that may be edited. Raises `LspNotSupported` if it is outside the
-        root."""
-        path = Path(uri_to_path(as_text(uri)))
-        real = str(path.parent.resolve() / path.name)
-        if display_path(self.root, real) == real.replace(os.sep, "/"):
-            raise LspNotSupported(
-                f"the edit would change {path}, which is outside the project; nothing was changed"
-            )
-        return real
-
-    def current(self, path: str) -> DocumentText | None:
-        return self.virtual[path] if path in self.virtual else self.texts.get(path)
-
-    def write(self, path: str, content: bytes, before: str | None) -> None:
-        name = display_path(self.root, path)
-        last = self.edits[-1] if self.edits else None
-        if isinstance(last, WriteFile) and last.path == name:
-            before = last.before
-            self.edits.pop()
-        self.edits.append(WriteFile(name, content, before))
-        self.virtual[path] = decode_text(content, NO_STAMP)
-
-
 def convert_workspace_edit(
     answer: object,
     root: str,
     texts: DocumentTextCache,
     encoding: Encoding,
-    open_documents: tuple[Mapping[str, int], Mapping[str, DocumentText]],
+    open_texts: Mapping[str, tuple[int, DocumentText]],
     name: str = "",
 ) -> tuple[Edit, ...]:
     """The edits of a WorkspaceEdit (null: none).
 
-    `open_documents` are their versions by URI and texts by path: an edit for another version is refused.
-    With `name`, each edit must replace text that contains it.
+    `open_texts` are version and text of the documents that are open in the server, by path: an edit of
+    another version is refused. With `name`, each edit must replace text that contains it.
     """
     if answer is None:
         return ()
-    versions, open_texts = open_documents
-    plan = WorkspaceEditPlan(root, texts, encoding, versions, name, [], dict(open_texts))
-    edit = as_object(answer)
-    changes = edit.get("documentChanges")
+    workspace_edit = as_object(answer)
+    converter = WorkspaceEditConverter(root, texts, encoding, open_texts, name)
+    changes = workspace_edit.get("documentChanges")
     if changes is not None:
         for change in as_list(changes):
-            _apply_change(plan, as_object(change))
-        return tuple(plan.edits)
-    by_uri = edit.get("changes")
-    for uri, text_edits in as_object(by_uri if by_uri is not None else {}).items():
-        _edit_text(plan, uri, text_edits)
-    return tuple(plan.edits)
+            converter.apply(as_object(change))
+    else:
+        edits_by_uri = workspace_edit.get("changes")
+        for uri, text_edits in as_object({} if edits_by_uri is None else edits_by_uri).items():
+            converter.edit_text(converter.resolve(uri), text_edits)
+    return tuple(converter.edits)
 
 
-def _apply_change(plan: WorkspaceEditPlan, change: JsonObject) -> None:
-    options = change.get("options")
-    match change.get("kind"):
-        case None:
-            uri, version = (
-                as_text(get_nested(change, "textDocument", "uri")),
-                get_nested(change, "textDocument", "version"),
+class WorkspaceEditConverter:
+    """Applies the changes of one WorkspaceEdit to texts in memory, each on top of the previous ones, as the
+    protocol requires, and collects our `edits`."""
+
+    def __init__(
+        self,
+        root: str,
+        texts: DocumentTextCache,
+        encoding: Encoding,
+        open_texts: Mapping[str, tuple[int, DocumentText]],
+        name: str,
+    ) -> None:
+        self.edits: list[Edit] = []
+        self._root = root
+        self._texts = texts
+        self._encoding = encoding
+        self._name = name
+        self._versions = {path: version for path, (version, _) in open_texts.items()}
+        # The texts that differ from the disk; None for a file that is deleted or moved away.
+        self._pending: dict[str, DocumentText | None] = {path: text for path, (_, text) in open_texts.items()}
+
+    def resolve(self, uri: object) -> str:
+        """The absolute path of a file to edit. Raises `LspNotSupported` if it is outside the root."""
+        path = Path(uri_to_path(as_text(uri)))
+        real = str(path.parent.resolve() / path.name)
+        if self._shown(real) == real.replace(os.sep, "/"):
+            raise LspNotSupported(
+                f"the edit would change {path}, which is outside the project; nothing was changed"
             )
-            known_version = plan.versions.get(uri)
-            if isinstance(version, int) and known_version is not None and version != known_version:
-                raise LspNotSupported("the file changed while the server was working; try again")
-            _edit_text(plan, uri, change.get("edits"))
-        case "create":
-            _create(plan, plan.path(change.get("uri")), options)
-        case "rename":
-            _rename(plan, change, get_nested(options, "overwrite") is True)
-        case "delete":
-            path = plan.path(change.get("uri"))
-            known_text = plan.current(path)
-            if known_text is None and get_nested(options, "ignoreIfNotExists") is True:
+        return real
+
+    def apply(self, change: JsonObject) -> None:
+        """Apply one of the `documentChanges`."""
+        options = change.get("options")
+        match change.get("kind"):
+            case None:
+                uri = get_nested(change, "textDocument", "uri")
+                version = get_nested(change, "textDocument", "version")
+                known_version = self._versions.get(uri_to_path(as_text(uri)))
+                if isinstance(version, int) and known_version not in (None, version):
+                    raise LspNotSupported("the file changed while the server was working; try again")
+                self.edit_text(self.resolve(uri), change.get("edits"))
+            case "create":
+                self._create(self.resolve(change.get("uri")), options)
+            case "rename":
+                old, new = self.resolve(change.get("oldUri")), self.resolve(change.get("newUri"))
+                self._move(old, new, get_nested(options, "overwrite") is True)
+            case "delete":
+                self._delete(self.resolve(change.get("uri")), options)
+            case other:
+                raise MalformedMessage(f"unknown change kind {other!r}")
+
+    def edit_text(self, path: str, text_edits: object) -> None:
+        """Apply a list of TextEdits to the file at `path`."""
+        document = self._current(path)
+        if document is None:
+            raise LspNotSupported(f"{self._shown(path)} cannot be read; nothing was changed")
+        if not document.exact:
+            raise LspNotSupported(f"{self._shown(path)} is not valid UTF-8; edit it by hand")
+        changed = apply_text_edits(document, as_list(text_edits), self._encoding, self._name)
+        if changed != document.text:
+            self._write(path, document.encode(changed), document.digest)
+
+    def _create(self, path: str, options: object) -> None:
+        existing = self._current(path)
+        if existing is not None and get_nested(options, "overwrite") is not True:
+            if get_nested(options, "ignoreIfExists") is True:
                 return
-            if Path(path).is_dir():
-                raise LspNotSupported(
-                    f"the edit would delete the folder {display_path(plan.root, path)}; delete it yourself"
-                )
-            plan.edits.append(
-                DeleteFile(
-                    display_path(plan.root, path), known_text.digest if known_text is not None else None
-                )
+            raise LspNotSupported(f"{self._shown(path)} already exists; nothing was changed")
+        self._write(path, b"", existing.digest if existing is not None else "")
+
+    def _move(self, old: str, new: str, replace: bool) -> None:
+        if Path(old).is_dir():
+            raise LspNotSupported(
+                f"the edit would move the folder {self._shown(old)}; move it yourself, then try again"
             )
-            plan.virtual[path] = None
-        case other:
-            raise MalformedMessage(f"unknown change kind {other!r}")
+        self.edits.append(MoveFile(self._shown(old), self._shown(new), replace=replace))
+        self._pending[new], self._pending[old] = self._current(old), None
 
-
-def _create(plan: WorkspaceEditPlan, path: str, options: object) -> None:
-    known = plan.current(path)
-    overwrite = get_nested(options, "overwrite") is True
-    if known is not None and not overwrite:
-        if get_nested(options, "ignoreIfExists") is True:
+    def _delete(self, path: str, options: object) -> None:
+        existing = self._current(path)
+        if existing is None and get_nested(options, "ignoreIfNotExists") is True:
             return
-        raise LspNotSupported(f"{display_path(plan.root, path)} already exists; nothing was changed")
-    plan.write(path, b"", known.digest if known is not None else "")
+        if Path(path).is_dir():
+            raise LspNotSupported(f"the edit would delete the folder {self._shown(path)}; delete it yourself")
+        self.edits.append(DeleteFile(self._shown(path), existing.digest if existing is not None else None))
+        self._pending[path] = None
 
+    def _write(self, path: str, content: bytes, before: str | None) -> None:
+        """Record a new content. Several writes of a file in a row become a single edit."""
+        name = self._shown(path)
+        last = self.edits[-1] if self.edits else None
+        if isinstance(last, WriteFile) and last.path == name:
+            before = last.before
+            self.edits.pop()
+        self.edits.append(WriteFile(name, content, before))
+        self._pending[path] = decode_text(content)
 
-def _rename(plan: WorkspaceEditPlan, change: JsonObject, replace: bool) -> None:
-    old, new = plan.path(change.get("oldUri")), plan.path(change.get("newUri"))
-    if Path(old).is_dir():
-        raise LspNotSupported(
-            f"the edit would move the folder {display_path(plan.root, old)}; move it yourself, then try again"
-        )
-    plan.edits.append(MoveFile(display_path(plan.root, old), display_path(plan.root, new), replace=replace))
-    plan.virtual[new], plan.virtual[old] = plan.current(old), None
+    def _current(self, path: str) -> DocumentText | None:
+        return self._pending[path] if path in self._pending else self._texts.get(path)
 
-
-def _edit_text(plan: WorkspaceEditPlan, uri: object, text_edits: object) -> None:
-    path = plan.path(uri)
-    known = plan.current(path)
-    if known is None:
-        raise LspNotSupported(f"{display_path(plan.root, path)} cannot be read; nothing was changed")
-    if not known.exact:
-        raise LspNotSupported(f"{display_path(plan.root, path)} is not valid UTF-8; edit it by hand")
-    changed = apply_text_edits(known, as_list(text_edits), plan.encoding, plan.name)
-    if changed != known.text:
-        plan.write(path, known.bytes_of(changed), known.digest)
+    def _shown(self, path: str) -> str:
+        return display_path(self._root, path)
 
 
 def apply_text_edits(
-    known: DocumentText, text_edits: Sequence[object], encoding: Encoding, name: str = ""
+    document: DocumentText, text_edits: Sequence[object], encoding: Encoding, name: str
 ) -> str:
-    """The text after TextEdits, whose positions all refer to the original text. With `name`, each must
-    replace text that contains it. Raises `MalformedMessage` if they overlap and `LspNotSupported` if they
-    do not contain it."""
-    starts = known.starts
-    spans = []
+    """The text after TextEdits, whose positions all refer to the original text.
+
+    Each must replace text that contains `name` (which may be empty). Raises `MalformedMessage` if they
+    overlap and `LspNotSupported` if they do not contain the name.
+    """
+    replacements = []
     for index, text_edit in enumerate(text_edits):
         edit = as_object(text_edit)
-        start = _offset(known, starts, get_nested(edit, "range", "start"), encoding)
-        end = _offset(known, starts, get_nested(edit, "range", "end"), encoding)
-        spans.append((start, end, index, as_text(edit.get("newText"))))
+        start = _offset(document, get_nested(edit, "range", "start"), encoding)
+        end = _offset(document, get_nested(edit, "range", "end"), encoding)
+        replacements.append((start, end, index, as_text(edit.get("newText"))))
     pieces, end_of_last = [], 0
-    for start, end, _, new in sorted(spans):
+    for start, end, _, new_text in sorted(replacements):
         if start < end_of_last or end < start:
             raise MalformedMessage("overlapping edits")
-        if name not in known.text[start:end]:
+        replaced = document.text[start:end]
+        if name not in replaced:
             # A server that counts columns differently from what it declared would corrupt the text.
-            replaced = known.text[start:end][:40]
             raise LspNotSupported(
-                f"the edit would change {replaced!r} instead of {name}; nothing was changed"
+                f"the edit would change {replaced[:40]!r} instead of {name}; nothing was changed"
             )
-        pieces += [known.text[end_of_last:start], new]
+        pieces += [document.text[end_of_last:start], new_text]
         end_of_last = end
-    return "".join([*pieces, known.text[end_of_last:]])
+    return "".join([*pieces, document.text[end_of_last:]])
 
 
-def _offset(known: DocumentText, starts: Sequence[int], position: object, encoding: Encoding) -> int:
+def _offset(document: DocumentText, position: object, encoding: Encoding) -> int:
+    """The index in the text of a server's position; past the last line it is the end."""
     line = as_count(get_nested(position, "line"))
-    if line >= len(starts):
-        return len(known.text)
-    body = known.line(line + 1)
-    return starts[line] + offset_to_column(body, as_count(get_nested(position, "character")), encoding) - 1
+    if line >= document.last:
+        return len(document.text)
+    character = as_count(get_nested(position, "character"))
+    return document.starts[line] + offset_to_column(document.line(line + 1), character, encoding) - 1
