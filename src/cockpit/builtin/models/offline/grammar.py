@@ -13,15 +13,9 @@ from typing import Any
 
 from cockpit.builtin.models.offline.builders import BUILDERS, IntentBuilder
 from cockpit.builtin.models.offline.captures import PLACEHOLDER, Captures, MaskedPrompt, mask_quotes
-from cockpit.builtin.models.offline.intents import (
-    CHANGE_INTENTS,
-    CreateIntent,
-    Intent,
-    ShellIntent,
-    ShowIntent,
-    TodoIntent,
-    UnknownIntent,
-)
+from cockpit.builtin.models.offline.change_intents import CreateIntent, ShellIntent, TodoIntent
+from cockpit.builtin.models.offline.intents import Intent, UnknownIntent
+from cockpit.builtin.models.offline.read_intents import ShowIntent
 
 MAX_PROMPT_LENGTH = 20_000
 MAX_CLAUSES = 40
@@ -86,11 +80,10 @@ def parse_prompt(prompt: str) -> tuple[Intent, ...]:
         return tuple(intents)
     text = "\n".join(intent.text for intent in unknown if intent.text)
     known = [intent for intent in intents if not isinstance(intent, UnknownIntent)]
-    harmless = [intent for intent in known if not isinstance(intent, CHANGE_INTENTS)]
+    harmless = [intent for intent in known if not intent.changes]
+    report = UnknownIntent(text, held_back=len(harmless) < len(known))
     # Mostly not understood: this is a pasted text, and its lines are not requests.
-    if len(unknown) > len(known):
-        return (UnknownIntent(text, held_back=len(harmless) < len(known)),)
-    return (*harmless, UnknownIntent(text, held_back=len(harmless) < len(known)))
+    return (report,) if len(unknown) > len(known) else (*harmless, report)
 
 
 def _parse_text(text: str, masked: MaskedPrompt) -> list[Intent]:
