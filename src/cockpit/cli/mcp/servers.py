@@ -19,8 +19,8 @@ from cockpit.cli.command import (
 from cockpit.errors import CockpitError
 from cockpit.formats import mcp_files
 from cockpit.mcp.pins import PinStore, describe_target
-from cockpit.mcp.servers import CALL_SECONDS, CONNECT_SECONDS, McpServers, ServersContext
-from cockpit.mcp.supervisor import find_server_log
+from cockpit.mcp.servers import McpServers
+from cockpit.mcp.supervisor import CALL_SECONDS, CONNECT_SECONDS, ServersContext, find_server_log
 from cockpit.mcp.tool_names import make_tool_name
 from cockpit.plugin.context import ConnectionRow
 from cockpit.plugin.origin import Unloaded
