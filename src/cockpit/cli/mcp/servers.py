@@ -53,9 +53,11 @@ def find_server(args: argparse.Namespace) -> McpServer:
         if file.name == args.name and isinstance(file, Unloaded):
             faults = "; ".join(str(fault) for fault in file.origin.refused)
             raise CockpitError(f"{args.name} cannot be used: {faults}")
-    names = ", ".join(server.name for server in known) or "none"
-    hint = f"choose one of {names}" if where.trusted else f"choose one of {names}; this folder is not trusted"
-    raise CockpitError(f"there is no MCP server {args.name}", hint)
+    names = ", ".join(server.name for server in known)
+    hint = f"choose {names}" if names else "none is configured"
+    if not where.trusted:
+        hint += " (servers of this folder are not read, because it is not trusted)"
+    raise CockpitError(f"unknown MCP server '{args.name}'", hint)
 
 
 def open_pins(root: str) -> PinStore:
