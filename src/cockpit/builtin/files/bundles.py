@@ -5,6 +5,7 @@ Covers their skills, agents, commands, MCP servers and language servers; `hooks`
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -61,9 +62,12 @@ def load_skills(scope: Scope) -> Iterator[Skill | Unloaded]:
             for file in (own,) if own.is_file() else files:
                 skill = read_skill(file, "plugin", prefix=bundle.name)
                 if isinstance(skill, Skill):
-                    body = skill.body
-                    skill = replace(skill, body=lambda body=body, bundle=bundle: _insert_root(body(), bundle))
+                    skill = replace(skill, body=partial(_read_body, skill, bundle))
                 yield skill
+
+
+def _read_body(skill: Skill, bundle: Bundle) -> str:
+    return _insert_root(skill.body(), bundle)
 
 
 def _insert_root(text: str, bundle: Bundle) -> str:

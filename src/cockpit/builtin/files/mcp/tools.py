@@ -85,7 +85,8 @@ async def list_resources(arguments: ListMcpResources, context: Context) -> Done:
     servers = context.connections.rows()
     states = ", ".join(f"{row.name} ({row.state})" for row in servers)
     if arguments.server and arguments.server not in {row.name for row in servers}:
-        raise ToolFailed(f"unknown MCP server '{arguments.server}'; choose {states or 'none'}")
+        known = f"choose {states}" if states else "none is configured"
+        return Done(f"unknown MCP server '{arguments.server}'; {known}")
     rows = [row for row in context.connections.resources() if arguments.server in ("", row.server)]
     if not rows:
         return Done(f"no resources; the MCP servers are: {states or 'none'}")

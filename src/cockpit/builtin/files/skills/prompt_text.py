@@ -74,7 +74,7 @@ def frame_text(skill: Skill, text: str) -> str:
     """Put the skill's name and files before `text`, and its restrictions after it."""
     parts = [f"[Skill {skill.name}{_describe_folder(skill)}]", text.strip("\n")]
     if limits := describe_limits(skill):
-        parts.append(f"[To the end of this turn the skill {skill.name} {limits}.]")
+        parts.append(f"[Until the end of this turn the skill {skill.name} {limits}.]")
     return "\n\n".join(parts)
 
 
