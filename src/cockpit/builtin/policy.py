@@ -73,7 +73,6 @@ async def decide_paths(judged: Judged) -> Verdict | None:
 def _first_restricted_path(
     paths: tuple[str, ...], access: Literal["read", "write"], root: str
 ) -> PathVerdict | None:
-    """Return the first path that is not an ordinary file of the project."""
     from cockpit.safety.path_classifier import classify_path
     from cockpit.safety.policy import build_context
 

@@ -31,7 +31,6 @@ from cockpit.mcp.values import (
     McpResult,
     PageNeeded,
     PromptDefinition,
-    PromptText,
     ResourceDefinition,
     ServerGone,
     ServerRequestHandler,
@@ -107,7 +106,6 @@ def _parse_choices(field_schema: Mapping[str, Json]) -> tuple[tuple[str, ...], t
 
 
 def _describe_field(field_schema: Mapping[str, Json]) -> str:
-    """Further text for the user: the description, then the limits."""
     words = [clean_prose(str(field_schema["description"]), 500)] if field_schema.get("description") else []
     if field_schema.get("format"):
         words.append(clean_prose(str(field_schema["format"]), 40))
@@ -305,7 +303,7 @@ class McpSession:
         with _translate_errors():
             return sdk_conversion.convert_resource_text(await self._client.read_resource(uri))
 
-    async def prompt(self, name: str, arguments: Mapping[str, str]) -> PromptText:
+    async def prompt(self, name: str, arguments: Mapping[str, str]) -> McpResult:
         with _translate_errors():
             return sdk_conversion.convert_prompt_text(
                 await self._client.get_prompt(name, dict(arguments) or None)

@@ -20,7 +20,6 @@ from cockpit.mcp.values import (
     McpFailed,
     McpResult,
     PageNeeded,
-    PromptText,
     SamplingReply,
     SamplingRequest,
     ServerGone,
@@ -199,10 +198,7 @@ class McpConnection:
         return ServerOffer(tools, prompts, resources)
 
     async def _optional_list(
-        self,
-        name: str,
-        request: Callable[["McpSession"], Awaitable[tuple[T, ...]]],
-        refused: list[str],
+        self, name: str, request: Callable[["McpSession"], Awaitable[tuple[T, ...]]], refused: list[str]
     ) -> tuple[T, ...]:
         """A list that may fail: most servers exist for their tools, so these are not lost with it."""
         try:
@@ -234,7 +230,7 @@ class McpConnection:
 
     async def prompt(
         self, name: str, arguments: Mapping[str, str], handler: ServerRequestHandler | None = None
-    ) -> PromptText:
+    ) -> McpResult:
         """Fill in a prompt's arguments."""
         return await self._run_call(lambda session: session.prompt(name, arguments), ActiveCall(handler))
 
@@ -264,10 +260,7 @@ class McpConnection:
             self._calls.remove(call)
 
     async def _request(
-        self,
-        request: Callable[["McpSession"], Awaitable[T]],
-        seconds: float,
-        call: ActiveCall | None = None,
+        self, request: Callable[["McpSession"], Awaitable[T]], seconds: float, call: ActiveCall | None = None
     ) -> T:
         """Run one request until it ends, its time is over or the connection ends."""
         if self._ended.done():
@@ -356,7 +349,6 @@ class McpConnection:
 
 
 async def _listen(session: "McpSession") -> None:
-    """Listen for changes of the offer, with a few retries."""
     for wait in (RETRY_SECONDS, 5 * RETRY_SECONDS, 30 * RETRY_SECONDS):
         try:
             await session.listen()

@@ -15,7 +15,6 @@ from cockpit.mcp.values import (
     McpResult,
     PromptArgument,
     PromptDefinition,
-    PromptText,
     ResourceDefinition,
     SamplingMessage,
     SamplingRequest,
@@ -234,12 +233,12 @@ def convert_resource_text(result: types.ReadResourceResult) -> McpResult:
     return McpResult(text or "(it is empty)", tuple(block for _, block in pairs))
 
 
-def convert_prompt_text(result: types.GetPromptResult) -> PromptText:
+def convert_prompt_text(result: types.GetPromptResult) -> McpResult:
     """A prompt's messages as one text, with the assistant's messages marked."""
     pairs = [_convert_content(message.content) for message in result.messages]
     marks = ("" if message.role == "user" else "[assistant]\n" for message in result.messages)
     texts = (f"{mark}{text}" for mark, (text, _) in zip(marks, pairs, strict=True))
-    return PromptText("\n\n".join(texts), tuple(block for _, block in pairs))
+    return McpResult("\n\n".join(texts), tuple(block for _, block in pairs))
 
 
 def convert_sampling(params: types.CreateMessageRequestParams) -> SamplingRequest:

@@ -34,7 +34,6 @@ class OfferedValues:
 
 
 def _register_secrets(server: McpServer) -> None:
-    """Register secrets of a server's configuration for redaction."""
     for name, value in (*server.environment.items(), *server.headers.items()):
         secret = value.removeprefix("Bearer ").strip()
         is_secret = is_secret_variable(name) or name.lower() in ("authorization", "cookie")

@@ -115,20 +115,13 @@ class ServerWelcome:
 
 @dataclass(frozen=True, slots=True)
 class McpResult:
-    """The result of a call: `text` for a model, `blocks` for the user, `structured` as sent."""
+    """The result of a call, a resource or a filled-in prompt: `text` for a model, `blocks` for the user,
+    `structured` as sent."""
 
     text: str
     blocks: tuple[Block, ...] = ()
     structured: Json = None
     is_error: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class PromptText:
-    """A prompt with its arguments filled in."""
-
-    text: str
-    blocks: tuple[Block, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """`connect`: `/connect` and `/model`, and the hidden commands behind their screens.
 
-`presets` and `try_connection` also serve the command line, without a session. A key is saved only after a
-successful test call, and never appears in an answer.
+`try_connection` and `save_connection` also serve the command line, without a session. A key is saved only
+after a successful test call, and never appears in an answer.
 """
 
 import asyncio
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from cockpit.builtin.models.openai_chat import model_facts
 from cockpit.builtin.models.openai_chat.presets import (
-    ProviderEntry,
     base_url,
     known_presets,
     model_rows,
@@ -33,15 +32,6 @@ if TYPE_CHECKING:
 
 # Its packages are large, so it is imported only when needed, in a thread.
 CHECK_MODULE = "cockpit.builtin.models.openai_chat.connection_check"
-
-__all__ = [
-    "ProviderEntry",
-    "find_local_servers",
-    "model_rows",
-    "presets",
-    "save_connection",
-    "try_connection",
-]
 
 
 async def try_connection(

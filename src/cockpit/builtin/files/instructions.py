@@ -130,14 +130,14 @@ class PathInstructions:
         return await self._add_for([LINE_SUFFIX.sub("", path) for path in paths], context)
 
     async def _forget(self, guarded: Guarded, context: Context) -> Ruling:
-        self._memories[_agent_key(context)] = InstructionMemory()
+        self._memories[context.session.id, context.session.agent] = InstructionMemory()
         await asyncio.to_thread(_save_memory, context, InstructionMemory())
         return Pass()
 
     async def _add_for(self, paths: list[str], context: Context) -> Ruling:
         if not paths or not context.session.trusted:
             return Pass()
-        key = _agent_key(context)
+        key = context.session.id, context.session.agent
         memory = self._memories.get(key)
         if memory is None:
             memory = await asyncio.to_thread(_load_memory, context)
@@ -185,10 +185,6 @@ def find_new_instructions(memory: InstructionMemory, root: Path, paths: list[str
             memory.remaining -= len(file.text)
             parts.append(_format_file(file))
     return parts
-
-
-def _agent_key(context: Context) -> tuple[str, str]:
-    return context.session.id, context.session.agent
 
 
 def _document_name(context: Context) -> str:

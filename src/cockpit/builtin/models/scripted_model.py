@@ -127,7 +127,6 @@ class ScriptPlayer:
 
 
 def _count_answers(messages: tuple[Message, ...]) -> int:
-    """The number of earlier answers."""
     assistant = (message for message in messages if isinstance(message, AssistantMessage))
     answers = [message for message in assistant if message.finish != "interrupted"]
     for at in range(len(answers) - 1, -1, -1):

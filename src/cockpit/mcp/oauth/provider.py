@@ -300,7 +300,6 @@ class OAuthLogin(OAuthClientProvider):
             self._callback.expect(_state_of(url))
 
     async def _wait_for_code(self) -> AuthorizationCodeResult:
-        """The code from the browser or from a pasted address, whichever comes first."""
         if self._prompt is None or self._callback is None:
             raise OAuthLoginNeeded(f"{self.name} requires a login", f"cockpit mcp login {self.name}")
         guiding = asyncio.create_task(self._read_pasted(self._prompt))

@@ -8,6 +8,7 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from cockpit import paths
 from cockpit.protocol.messages import Json
@@ -97,21 +98,11 @@ def _parse_object(text: str) -> dict[str, Json]:
 
 
 def _parse_login(document: dict[str, Json]) -> StoredLogin:
-    def table(key: str) -> dict[str, Json]:
-        value = document.get(key)
-        return value if isinstance(value, dict) else {}
-
-    def text(key: str) -> str:
-        value = document.get(key)
-        return value if isinstance(value, str) else ""
-
-    expires = document.get("expires")
-    return StoredLogin(
-        table("tokens"),
-        table("client"),
-        table("metadata"),
-        table("resource"),
-        text("issuer"),
-        text("extra_scopes") or text("more"),
-        float(expires) if isinstance(expires, int | float) else None,
-    )
+    """The login in `document`. Values of other types are ignored, because users may edit the file."""
+    expires, more = document.get("expires"), document.get("more")
+    defaults = {**asdict(StoredLogin()), "extra_scopes": more if isinstance(more, str) else ""}
+    values: dict[str, Any] = {
+        name: document[name] if isinstance(document.get(name), type(default)) else default
+        for name, default in defaults.items()
+    }
+    return StoredLogin(**{**values, "expires": float(expires) if isinstance(expires, int | float) else None})

@@ -174,7 +174,6 @@ def read_exports(file: Path, environment: Mapping[str, str]) -> tuple[dict[str, 
 
 
 def _parse_export(line: str, environment: Mapping[str, str]) -> tuple[str, str] | str:
-    """Return the name and value of an export line, or the reason it is ignored."""
     matched = EXPORT_LINE.fullmatch(line)
     if matched is None or "`" in line or "$(" in line:
         return f"{line.strip()[:80]!r} is not of the form `export NAME=value`"

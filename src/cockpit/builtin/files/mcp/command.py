@@ -72,7 +72,6 @@ def _chosen_verb(answer: FormAnswer, row: ConnectionRow, single: bool) -> Connec
 
 
 def _format_question(rows: tuple[ConnectionRow, ...]) -> str:
-    """Show exactly what is started or reached, and which file declares it."""
     count = "an MCP server" if len(rows) == 1 else f"{len(rows)} MCP servers"
     parts = [f"The files of this folder name {count}. A command runs with your rights."]
     for row in rows:

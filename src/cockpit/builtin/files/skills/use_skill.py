@@ -171,7 +171,6 @@ def _skill_table(skills: tuple[Skill, ...]) -> Table | Text:
 
 
 def _read_skill_file(skill: Skill, name: str, context: Context) -> str:
-    """Read a file in the skill's folder. Raises `ToolFailed`."""
     folder = find_skill_folder(skill)
     if folder is None:
         raise ToolFailed(f"the skill {skill.name} is a single file; use it without `file`")

@@ -53,7 +53,6 @@ def _next_step(intent: Intent, now: StepContext) -> NextStep:
 
 
 def _last_prompt(messages: Sequence[Message]) -> tuple[str, Sequence[Message]]:
-    """The last prompt of the user, and the messages after it."""
     for at in range(len(messages) - 1, -1, -1):
         message = messages[at]
         if isinstance(message, UserMessage):

@@ -172,7 +172,6 @@ def _parse_joined(clause: str, cuts: list[re.Match[str]], masked: MaskedPrompt) 
 
 
 def _strip_polite_words(clause: str) -> str:
-    """The clause without polite words and punctuation at its end."""
     text = LIST_NUMBER.sub("", clause).strip()
     while True:
         shorter = POLITE_HEAD.sub("", text)

@@ -297,7 +297,6 @@ def _check_finished(endpoint: Endpoint, model: str, reply: Reply) -> None:
 
 
 async def _suggest_models(endpoint: Endpoint, model: str, failed: ModelFailed) -> ModelFailed:
-    """Add the names of similar models to an `unknown_model` failure."""
     if failed.fault != "unknown_model":
         return failed
     try:

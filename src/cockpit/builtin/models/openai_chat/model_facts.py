@@ -79,10 +79,7 @@ def _is_pattern(name: str) -> bool:
 def _sections(provider: str) -> tuple[FactTable, FactTable]:
     """The user's facts about a provider, and the packaged ones."""
     user, packaged = (tables.get(provider) for tables in (_user_facts(), _packaged_facts()))
-    return (
-        user if isinstance(user, Mapping) else {},
-        packaged if isinstance(packaged, Mapping) else {},
-    )
+    return (user if isinstance(user, Mapping) else {}, packaged if isinstance(packaged, Mapping) else {})
 
 
 @cache

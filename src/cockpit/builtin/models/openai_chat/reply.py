@@ -269,7 +269,6 @@ class Reply:
         self._text_run.append(text)
 
     def _flush(self) -> None:
-        """Emit the text collected since the last flush, as one part."""
         if not self._text_run:
             return
         text = self._join_surrogates("".join(self._text_run))

@@ -206,7 +206,6 @@ def replace_surrogates(text: str) -> str:
 
 
 def _plain_json(value: object) -> Json:
-    """Convert mappings and tuples to dicts and lists, in order."""
     if isinstance(value, Mapping):
         return {str(key): _plain_json(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
