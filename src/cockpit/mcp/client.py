@@ -190,10 +190,8 @@ async def open_session(
     response: LastHttpResponse,
     gone: asyncio.Event,
 ) -> AsyncIterator["McpSession"]:
-    """Start or reach a server and complete its handshake.
-
-    `handler` returns who handles its requests at the moment; `gone` is set when its process closes stdout.
-    """
+    """Start or reach a server and complete its handshake. `handler` returns who handles its requests at the
+    moment; `gone` is set when its process closes stdout."""
     _silence_sdk_logs()
     compat = ProtocolCompat()
     transport = (

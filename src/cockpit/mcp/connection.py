@@ -49,10 +49,8 @@ RETRY_SECONDS = 1.0
 
 
 class ActiveCall:
-    """One request to the server: its progress, and who handles the server's own requests during it.
-
-    While the user answers, the time of the request does not run.
-    """
+    """One request to the server: its progress, and who handles the server's own requests during it. While the
+    user answers, the time of the request does not run."""
 
     def __init__(
         self, handler: ServerRequestHandler | None = None, progress: ProgressCallback | None = None
@@ -216,11 +214,8 @@ class McpConnection:
         handler: ServerRequestHandler | None = None,
         progress: ProgressCallback | None = None,
     ) -> McpResult:
-        """Call a tool.
-
-        `progress` is called at most ten times a second. Each progress report and each answer of the user
-        restarts the call's time limit.
-        """
+        """Call a tool. `progress` is called at most ten times a second. Each progress report and each answer
+        of the user restarts the call's time limit."""
         call = ActiveCall(handler, progress)
         return await self._run_call(lambda session: session.call(name, arguments, call.report_progress), call)
 
@@ -337,11 +332,8 @@ class McpConnection:
             raise GreetingTimeout(reason, "cockpit mcp log shows what it wrote") from error
 
     def _current_handler(self) -> ServerRequestHandler:
-        """Who handles the server's current request.
-
-        Servers of the 2026-07-28 protocol name the call they ask for; for older ones the latest call is
-        assumed.
-        """
+        """Who handles the server's current request. Servers of the 2026-07-28 protocol name the call they ask
+        for; for older ones the latest call is assumed."""
         call = _current_call.get()
         if call is not None and call in self._calls:
             return call

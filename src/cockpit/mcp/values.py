@@ -99,11 +99,8 @@ class ServerOffer:
 
 @dataclass(frozen=True, slots=True)
 class ServerWelcome:
-    """How a server introduced itself.
-
-    `protocol` is the version both sides speak; `is_later` means 2026-07-28 or later. `can` are its
-    capabilities (`tools`, `prompts`, `resources`, `completions`, `logging`).
-    """
+    """How a server introduced itself. `protocol` is the version both sides speak; `is_later` means 2026-07-28
+    or later. `can` are its capabilities (`tools`, `prompts`, `resources`, `completions`, `logging`)."""
 
     protocol: str
     name: str = ""

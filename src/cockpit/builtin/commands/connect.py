@@ -64,9 +64,7 @@ def save_connection(
     check: "ConnectionCheck", key: str, environment: Mapping[str, str], model: str = ""
 ) -> str:
     """Save the key, the address if it is not the preset's, and the default model of a successful check.
-
-    Returns where the key was stored, or an empty string without a key. Raises `CockpitError` and OSError.
-    """
+    Returns where the key was stored, or an empty string without a key. Raises `CockpitError` and OSError."""
     if not check.ok:
         raise CockpitError("this connection did not answer, so it was not saved", check.hint)
     key_location = api_keys.save_key(check.provider, key) if key.strip() else ""

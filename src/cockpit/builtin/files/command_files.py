@@ -65,10 +65,8 @@ def build_command(file: CommandFile) -> Command:
 
 
 def expand_command(file: CommandFile, arguments: str, root: str, session: str) -> ExpandedTemplate:
-    """Expand the arguments and variables in a command file; nothing is run or read.
-
-    Raises `CockpitError` if the file cannot be read.
-    """
+    """Expand the arguments and variables in a command file; nothing is run or read. Raises `CockpitError` if
+    the file cannot be read."""
     try:
         template = file.template()
     except (OSError, tomllib.TOMLDecodeError) as error:

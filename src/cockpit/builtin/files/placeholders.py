@@ -74,10 +74,8 @@ def _read_in_folder(path: str, folder: Path, context: Context) -> str | None:
 
 
 def read_inside(folder: Path, path: str, context: Context, max_bytes: int) -> bytes:
-    """Read the file `path` of the skill in `folder`, which may lie outside the workspace.
-
-    Raises `PathRefused` for a path outside `folder` or one that rules forbid to read, and OSError.
-    """
+    """Read the file `path` of the skill in `folder`, which may lie outside the workspace. Raises
+    `PathRefused` for a path outside `folder` or one that rules forbid to read, and OSError."""
     real = os.path.realpath(folder / path)
     if not Path(real).is_relative_to(os.path.realpath(folder)):
         raise PathRefused(f"{path} is not in the folder {folder}")

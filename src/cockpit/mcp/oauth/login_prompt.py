@@ -20,10 +20,8 @@ class LoginPrompt(Protocol):
     """Guides the user through a login."""
 
     async def guide(self, server: str, url: str) -> str:
-        """Show `url`, open it if the user agrees, and return the pasted address.
-
-        Cancelled when the browser returns by itself. Raises `LoginFailed` if the user declines.
-        """
+        """Show `url`, open it if the user agrees, and return the pasted address. Cancelled when the browser
+        returns by itself. Raises `LoginFailed` if the user declines."""
         ...
 
 

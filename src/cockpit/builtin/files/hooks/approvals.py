@@ -39,10 +39,8 @@ NOT_APPROVED = "it has not been approved"
 
 
 def fingerprint_hook(hook: Hook, root: str, worktree: str = "") -> str:
-    """Return the sha256 (hex) of a hook and of the project scripts that its command names.
-
-    `worktree` is the worktree the hook would run in, where the same name may be another script.
-    """
+    """Return the sha256 (hex) of a hook and of the project scripts that its command names. `worktree` is the
+    worktree the hook would run in, where the same name may be another script."""
     script_hashes: dict[bytes, None] = {}
     for folder in dict.fromkeys((root, worktree or root)):
         for script in find_scripts(hook, Path(folder)):
@@ -56,10 +54,8 @@ def fingerprint_hook(hook: Hook, root: str, worktree: str = "") -> str:
 
 
 def find_scripts(hook: Hook, root: Path) -> tuple[Path, ...]:
-    """Find the project files that a hook's command names, also after a `cd`.
-
-    A needless file only causes a question; a missing one would run without a review.
-    """
+    """Find the project files that a hook's command names, also after a `cd`. A needless file only causes a
+    question; a missing one would run without a review."""
     if hook.kind != "command":
         return ()
     args = hook.action.get("args")
@@ -192,10 +188,8 @@ class HookApprovals:
 
 
 def format_question(hooks: Iterable[Hook], root: Path, remaining: int = 0) -> str:
-    """Format the approval question: what each hook does and where it is declared.
-
-    The answer covers `hooks`; the `remaining` others are asked about next.
-    """
+    """Format the approval question: what each hook does and where it is declared. The answer covers `hooks`;
+    the `remaining` others are asked about next."""
     rows = [describe_hook(hook, root) for hook in hooks]
     more = f"\n  ({remaining} more are asked about next)" if remaining > 0 else ""
     listed = "\n".join(f"  {row}" for row in rows)

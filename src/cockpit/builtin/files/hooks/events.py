@@ -141,10 +141,8 @@ def session_end_reason(guarded: Guarded) -> str:
 
 
 def build_environment(hook: Hook, root: str, variables: str = "") -> dict[str, str]:
-    """Build the environment variables added for a hook's command.
-
-    `variables` is the file it may write `export NAME=value` lines to.
-    """
+    """Build the environment variables added for a hook's command. `variables` is the file it may write
+    `export NAME=value` lines to."""
     environment = {"CLAUDE_PROJECT_DIR": root, "COCKPIT_PROJECT_DIR": root}
     if hook.file.root:
         environment["CLAUDE_PLUGIN_ROOT"] = hook.file.root
@@ -188,11 +186,8 @@ def _matcher_subjects(hook: Hook, guarded: Guarded, call: ClaudeCall | None) -> 
 
 
 async def _rule_matches(when: str, session: SessionFacts, call: ClaudeCall) -> bool:
-    """Whether the call matches a permission rule.
-
-    This saves hooks from running needlessly; it is not a safeguard. When it is unclear what a command
-    runs, the hook runs.
-    """
+    """Whether the call matches a permission rule. This saves hooks from running needlessly; it is not a
+    safeguard. When it is unclear what a command runs, the hook runs."""
     tool, pattern = hooks.parse_tool_rule(when) or ("*", "")
     family = TOOL_FAMILIES.get(tool, (tool,))
     is_glob = "*" in tool and any(matches_command(tool, name) for name in call.names)

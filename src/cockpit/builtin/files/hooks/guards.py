@@ -38,11 +38,8 @@ _inside_hook: ContextVar[bool] = ContextVar("inside a hook", default=False)
 
 @dataclass(slots=True)
 class HookSessionState:
-    """The state of the hooks in one session.
-
-    `once` are the names of the hooks that ran, `warnings` those shown to the user. `late_output` goes to the
-    model with its next step.
-    """
+    """The state of the hooks in one session. `once` are the names of the hooks that ran, `warnings` those
+    shown to the user. `late_output` goes to the model with its next step."""
 
     once: set[str] = field(default_factory=set)
     warnings: set[str] = field(default_factory=set)

@@ -93,11 +93,8 @@ async def run_hook(
 async def run_command_hook(
     hook: Hook, payload: Payload, session: SessionFacts, processes: Processes, env_file: str = ""
 ) -> HookAnswer:
-    """Run a hook's command in the session's folder with the payload on its stdin.
-
-    On a timeout the command and everything it started are killed. A command that the policy denies does
-    not run.
-    """
+    """Run a hook's command in the session's folder with the payload on its stdin. On a timeout the command
+    and everything it started are killed. A command that the policy denies does not run."""
     argv = build_argv(hook, session.root)
     if refusal := await asyncio.to_thread(_policy_refusal, hook, argv, session):
         return make_timeout_answer(refusal)
@@ -244,10 +241,8 @@ def _build_headers(hook: Hook, environment: Mapping[str, str]) -> dict[str, str]
 
 
 async def _address_refusal(url: str) -> str:
-    """Return why a URL may not be requested, or an empty string.
-
-    Link-local addresses are refused, also behind a host name: cloud machines get their credentials there.
-    """
+    """Return why a URL may not be requested, or an empty string. Link-local addresses are refused, also
+    behind a host name: cloud machines get their credentials there."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port

@@ -36,10 +36,8 @@ async def ask_before_prompt(guarded: Guarded, context: Context) -> Ruling:
 
 
 async def ask_to_start(rows: tuple[ConnectionRow, ...], context: Context) -> tuple[str, ...]:
-    """Ask which of the servers may start, and start or refuse them.
-
-    Returns a message for each server with an answer; nothing if no user is there.
-    """
+    """Ask which of the servers may start, and start or refuse them. Returns a message for each server with an
+    answer; nothing if no user is there."""
     if not rows:
         return ()
     single = len(rows) == 1

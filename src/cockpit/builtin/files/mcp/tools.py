@@ -51,11 +51,8 @@ async def judge_mcp_call(judged: Judged) -> Verdict | None:
 
 
 def _find_protected_path(paths: tuple[str, ...], read_only: bool, root: str) -> PathVerdict | None:
-    """Return the first path that a server may not touch.
-
-    A tool that claims to be read-only may name what can be read, but nothing protected: its claim cannot
-    be verified.
-    """
+    """Return the first path that a server may not touch. A tool that claims to be read-only may name what can
+    be read, but nothing protected: its claim cannot be verified."""
     from cockpit.safety.path_classifier import classify_path
     from cockpit.safety.policy import build_context
 

@@ -80,10 +80,8 @@ async def run_skill_command(invoked: Invoked, context: Context) -> CommandAnswer
 
 
 def find_skill(name: str, skills: tuple[Skill, ...]) -> Skill:
-    """Find a skill by name or alias, or by the last part of a bundle's skill name if it is unique.
-
-    Raises `ToolFailed` with similar names.
-    """
+    """Find a skill by name or alias, or by the last part of a bundle's skill name if it is unique. Raises
+    `ToolFailed` with similar names."""
     wanted = name.strip().lstrip("/").lower()
     for skill in skills:
         if wanted in (skill.name.lower(), *(alias.lower() for alias in skill.aliases)):
@@ -106,9 +104,7 @@ async def _run_fork(skill: Skill, arguments: str, context: Context, typed: bool 
 
 async def run_in_subagent(skill: Skill, role: Role, task: str, label: str, context: Context) -> str:
     """Give a skill's text to a subagent and return its report, or its id if it runs in the background.
-
-    `label` is how messages refer to the skill. Raises `CockpitError` where no subagent may be opened.
-    """
+    `label` is how messages refer to the skill. Raises `CockpitError` where no subagent may be opened."""
     # The subagent's turn begins with this task, so its guard applies the skill's restriction there.
     SKILL_SESSIONS.expect_prompt(context.session.id, task, skill)
     call = context.call.call.id if context.call is not None else ""
@@ -123,9 +119,7 @@ async def run_in_subagent(skill: Skill, role: Role, task: str, label: str, conte
 
 def narrow_role(skill: Skill, context: Context) -> Role:
     """Return the skill's role with its model, limited to the tools that both the role and the skill allow.
-
-    Raises `CockpitError` for an unknown role.
-    """
+    Raises `CockpitError` for an unknown role."""
     role = context.agents.role(skill.role or DEFAULT_ROLE)
     tools = role.tools
     if skill.allowed_tools is not None:

@@ -150,10 +150,8 @@ ENGLISH_START = re.compile(
 
 
 def detect_answer_language(prompt: str) -> AnswerLanguage:
-    """The language of the answer: Chinese if the prompt has Chinese text outside quotes.
-
-    A prompt that begins with an English word is English; it may name a Chinese path.
-    """
+    """The language of the answer: Chinese if the prompt has Chinese text outside quotes. A prompt that begins
+    with an English word is English; it may name a Chinese path."""
     bare = re.sub(r"`[^`]*`|\"[^\"]*\"|“[^”]*”", "", prompt)
     return "zh" if re.search(r"[\u4e00-\u9fff]", bare) and not ENGLISH_START.match(bare) else "en"
 

@@ -69,10 +69,8 @@ POLITE_TAIL = re.compile(
 
 
 def parse_prompt(prompt: str) -> tuple[Intent, ...]:
-    """The intents of `prompt` in order.
-
-    If a part is not understood, all changes are left out, and the last intent says so.
-    """
+    """The intents of `prompt` in order. If a part is not understood, all changes are left out, and the last
+    intent says so."""
     masked = mask_quotes(prompt[:MAX_PROMPT_LENGTH])
     intents = _parse_text(masked.text, masked)
     unknown = [intent for intent in intents if isinstance(intent, UnknownIntent)]

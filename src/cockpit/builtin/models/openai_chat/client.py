@@ -165,10 +165,8 @@ def _create_client(endpoint: Endpoint) -> "AsyncOpenAI":
 
 @asynccontextmanager
 async def open_completion(endpoint: Endpoint, model: str, wire: Wire) -> AsyncIterator[CompletionStream]:
-    """A streamed completion. Raises `ModelFailed`; leaving the context closes the connection.
-
-    If the server refuses a field (`stream_options`, `temperature`, ...), the request is repeated without it.
-    """
+    """A streamed completion. Raises `ModelFailed`; leaving the context closes the connection. If the server
+    refuses a field (`stream_options`, `temperature`, ...), the request is repeated without it."""
     import httpx2
     import openai
 

@@ -163,10 +163,8 @@ def _failed_check(endpoint: Endpoint, failed: ModelFailed) -> ConnectionCheck:
 async def local_servers(
     environment: Mapping[str, str], settings: Mapping[str, object] | None = None
 ) -> tuple[ConnectionCheck, ...]:
-    """The servers on this machine that answer now; each has 300 ms to accept a connection.
-
-    Two presets with the same address (llama.cpp, LocalAI) give one result.
-    """
+    """The servers on this machine that answer now; each has 300 ms to accept a connection. Two presets with
+    the same address (llama.cpp, LocalAI) give one result."""
     endpoints: dict[str, Preset] = {}
     for preset in known_presets(settings or {}).values():
         if preset.local and is_loopback(url := base_url(preset, environment)):

@@ -32,10 +32,8 @@ def known_models(provider: str) -> tuple[str, ...]:
 
 
 def lookup_facts(provider: str, model: str) -> ModelFacts:
-    """The facts about a model, from its own entry or the longest matching pattern.
-
-    The user's entries override the packaged ones field by field.
-    """
+    """The facts about a model, from its own entry or the longest matching pattern. The user's entries
+    override the packaged ones field by field."""
     own, packaged = (_find_entry(section, model) for section in _sections(provider))
     table = {**packaged, **own}
     window, max_output = _get_number(table, "window"), _get_number(table, "max_output")

@@ -19,11 +19,8 @@ SURROGATE_PATTERN = re.compile("[\ud800-\udfff]")
 
 @dataclass(slots=True)
 class PartialCall:
-    """A tool call while its fragments arrive.
-
-    `server_id` is its id on the wire. `announced` means that a delta with its id and name was emitted;
-    arguments that arrive before are only in `pieces`.
-    """
+    """A tool call while its fragments arrive. `server_id` is its id on the wire. `announced` means that a
+    delta with its id and name was emitted; arguments that arrive before are only in `pieces`."""
 
     index: int
     id: str
@@ -42,10 +39,8 @@ class PartialCall:
 
 
 class CallAssembler:
-    """Assembles the tool calls of one reply.
-
-    An id that is among the `used_ids` of the conversation is changed, because results are matched by id.
-    """
+    """Assembles the tool calls of one reply. An id that is among the `used_ids` of the conversation is
+    changed, because results are matched by id."""
 
     def __init__(self, used_ids: Collection[str] = ()) -> None:
         self._used_ids = set(used_ids)
@@ -98,10 +93,8 @@ class CallAssembler:
         return remaining
 
     def _select_call(self, index: Json, call_id: str, name: str) -> PartialCall:
-        """The call that a fragment belongs to: by index, else by id, else the last call unless complete.
-
-        A new id with a known index is another call: Gemini gives every call the index 0.
-        """
+        """The call that a fragment belongs to: by index, else by id, else the last call unless complete. A
+        new id with a known index is another call: Gemini gives every call the index 0."""
         if isinstance(index, int):
             call = self._slots.get(index)
             if call is None or (call_id and call.server_id and call_id != call.server_id):
@@ -165,10 +158,8 @@ class MalformedChunk(Exception):
 
 
 class Reply:
-    """Reads one reply.
-
-    `tools` are the tool names of the request, `used_ids` the call ids of the conversation.
-    """
+    """Reads one reply. `tools` are the tool names of the request, `used_ids` the call ids of the
+    conversation."""
 
     def __init__(self, tools: Collection[str] = (), used_ids: Collection[str] = ()) -> None:
         self.done = False

@@ -123,20 +123,15 @@ def _message_json(message: Message, preset: Preset, thinks: bool, images: bool) 
 
 
 def _needs_thoughts(model: str, facts: ModelFacts) -> bool:
-    """Whether assistant messages must carry `reasoning_content`, even if empty.
-
-    DeepSeek (since V3.2) and Kimi refuse a conversation with tool calls without it. Other providers get no
-    thoughts.
-    """
+    """Whether assistant messages must carry `reasoning_content`, even if empty. DeepSeek (since V3.2) and
+    Kimi refuse a conversation with tool calls without it. Other providers get no thoughts."""
     name = model.lower()
     return ("deepseek" in name or "kimi" in name) and (facts.thinks or facts == ModelFacts())
 
 
 def _pair_results(messages: Sequence[Message]) -> Iterable[Message]:
-    """The messages with exactly one result after each call, in the order of the calls.
-
-    Servers refuse the whole conversation otherwise. Empty assistant messages are left out.
-    """
+    """The messages with exactly one result after each call, in the order of the calls. Servers refuse the
+    whole conversation otherwise. Empty assistant messages are left out."""
     for at, message in enumerate(messages):
         if isinstance(message, UserMessage):
             yield message

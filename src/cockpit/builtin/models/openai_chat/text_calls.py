@@ -231,10 +231,8 @@ class TextRecovery:
         return out
 
     def end(self, is_complete: bool) -> tuple[list[Delta], tuple[TextCall, ...]]:
-        """The last deltas, and the calls the reply ends with.
-
-        None are recovered unless `is_complete`: the reply was not cut off and had no proper calls.
-        """
+        """The last deltas, and the calls the reply ends with. None are recovered unless `is_complete`: the
+        reply was not cut off and had no proper calls."""
         rest, self._pending = self._pending, ""
         if not rest:
             return [], ()
