@@ -109,8 +109,10 @@ class PinStore:
         """Delete everything stored about the server."""
         self._save(server, None)
 
-    def checked(self, server: McpServer, tools: tuple[ToolDefinition, ...]) -> "PinnedTools":
-        """`tools` with their approved definitions, and the changes since then.
+    def checked(
+        self, server: McpServer, tools: tuple[ToolDefinition, ...]
+    ) -> tuple[tuple[ToolDefinition, ...], Mapping[str, str]]:
+        """`tools` with their approved definitions, and the changes since then by tool.
 
         A tool seen for the first time is approved as it is. One that disappears stays stored, so that it
         cannot come back with another description.
@@ -131,7 +133,7 @@ class PinStore:
             pinned.append(tool)
         if fresh or "target" not in entry:
             self._save(server, {**self._target("target", server), "tools": cast("Json", known)})
-        return PinnedTools(tuple(pinned), changed)
+        return tuple(pinned), changed
 
     def accept(self, server: McpServer, tools: tuple[ToolDefinition, ...]) -> None:
         """Store the approval of the definitions as they are now."""
@@ -155,14 +157,6 @@ class PinStore:
             if entry is not None:
                 entries[server.name] = dict(entry)
             write_atomically(file, json.dumps(entries, indent=1).encode(), private=True)
-
-
-@dataclass(frozen=True, slots=True)
-class PinnedTools:
-    """Tools with their approved definitions; `changed` describes the changes of those that differ now."""
-
-    tools: tuple[ToolDefinition, ...]
-    changed: Mapping[str, str]
 
 
 def diff_definitions(before: Mapping[str, Json], now: Mapping[str, Json]) -> str:

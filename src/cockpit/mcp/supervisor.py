@@ -125,8 +125,8 @@ class ServerSupervisor:
         return find_server_log(self._context.state, self.server)
 
     def row(self) -> ConnectionRow:
-        welcome = self._connection.welcome if self._connection is not None else None
-        origin = self.server.origin
+        connection, origin = self._connection, self.server.origin
+        welcome = connection.welcome if connection is not None else None
         return ConnectionRow(
             name=self.server.name,
             state=self._state,
@@ -287,9 +287,9 @@ class ServerSupervisor:
 
     async def _read_offer(self, connection: McpConnection) -> None:
         offer = await connection.offer()
-        checked = await asyncio.to_thread(self._pins.checked, self.server, offer.tools)
+        tools, changed = await asyncio.to_thread(self._pins.checked, self.server, offer.tools)
         self._current_offer = offer
-        self.offer, self.changed = replace(offer, tools=checked.tools), checked.changed
+        self.offer, self.changed = replace(offer, tools=tools), changed
 
     def _schedule_refresh(self, changed: ChangedList) -> None:
         """Refresh the offer, because the server reports a change. Frequent reports share one refresh."""

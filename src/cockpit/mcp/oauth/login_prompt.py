@@ -8,11 +8,8 @@ from collections.abc import Callable
 from typing import Protocol, TextIO
 
 from cockpit.mcp.oauth.config import LoginFailed
-from cockpit.plugin.context import SessionView, UserUnavailable
-from cockpit.protocol.events import FormField
 from cockpit.protocol.safe_text import clean
 
-ADDRESS_FIELD = "address"
 YES_WORDS = ("y", "yes")
 
 
@@ -23,31 +20,6 @@ class LoginPrompt(Protocol):
         """Show `url`, open it if the user agrees, and return the pasted address. Cancelled when the browser
         returns by itself. Raises `LoginFailed` if the user declines."""
         ...
-
-
-class SessionLoginPrompt:
-    """Asks in a session: a question with the page, and a field for the address it ended on."""
-
-    def __init__(self, session: SessionView) -> None:
-        self._session = session
-
-    async def guide(self, server: str, url: str) -> str:
-        label = "the address it ended on (only if the browser is on another machine)"
-        question = f"MCP server {server} requires a login. Open its page in the browser?"
-        fields = (FormField(ADDRESS_FIELD, label, "text"),)
-        try:
-            answer = await self._session.ask_form(question, fields, source=f"MCP server {server}", url=url)
-        except UserUnavailable as error:
-            reason = f"{server} requires a login, but no user is there to log in"
-            raise LoginFailed(reason, f"cockpit mcp login {server}") from error
-        if answer.action != "accept":
-            raise LoginFailed(f"the login to {server} was declined")
-        if address := str(answer.values.get(ADDRESS_FIELD) or "").strip():
-            return address
-        await open_page(url)
-        # Now the browser returns by itself.
-        await asyncio.get_running_loop().create_future()
-        return ""
 
 
 async def open_page(url: str) -> bool:

@@ -14,7 +14,7 @@ import shutil
 import socket
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Literal, cast
@@ -83,9 +83,9 @@ async def run_hook(
         case "mcp_tool":
             return await run_mcp_hook(hook, payload, context)
         case "prompt":
-            return await run_prompt_hook(hook, payload, context)
+            return await _ask_judge(hook, "model", ask_model(hook, payload, context))
         case "agent":
-            return await run_agent_hook(hook, payload, context)
+            return await _ask_judge(hook, "subagent", ask_subagent(hook, payload, context))
         case "block":
             return HookAnswer("deny", hook.action_text("reason") or "a hook forbids it")
 
@@ -264,35 +264,31 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost" or host.endswith(".localhost")
 
 
-async def run_prompt_hook(hook: Hook, payload: Payload, context: Context) -> HookAnswer:
+async def _ask_judge(hook: Hook, name: str, question: Coroutine[None, None, str]) -> HookAnswer:
+    try:
+        async with asyncio.timeout(hook.seconds):
+            answer = await question
+    except TimeoutError:
+        return make_timeout_answer(f"the {name} did not answer within {hook.seconds:g} s")
+    except CockpitError as error:
+        return make_failed_answer(f"no {name} could be asked: {error.message}")
+    return parse_judgement(answer)
+
+
+async def ask_model(hook: Hook, payload: Payload, context: Context) -> str:
     """Ask a model once, on the turn's budget."""
     prompt = UserMessage((Text(_judge_prompt(hook, payload)),))
     request = ModelRequest("", JUDGE_INSTRUCTIONS, (prompt,), max_tokens=JUDGE_ANSWER_TOKENS)
     model = hook.action_text("model").lower()
     tier: HookModelTier = next((tier for word, tier in MODEL_TIERS.items() if word in model), "fast")
-    try:
-        async with asyncio.timeout(hook.seconds):
-            completion = await context.models.complete(tier, request)
-    except TimeoutError:
-        return make_timeout_answer(f"the model did not answer within {hook.seconds:g} s")
-    except CockpitError as error:
-        return make_failed_answer(f"no model could be asked: {error.message}")
-    return parse_judgement(completion.text)
+    return (await context.models.complete(tier, request)).text
 
 
-async def run_agent_hook(hook: Hook, payload: Payload, context: Context) -> HookAnswer:
+async def ask_subagent(hook: Hook, payload: Payload, context: Context) -> str:
     """Ask a subagent that may read and search, on the turn's budget."""
-    try:
-        async with asyncio.timeout(hook.seconds):
-            handle = await context.agents.open(
-                INSPECTOR_ROLE, _judge_prompt(hook, payload), quota=Quota(steps=INSPECTOR_STEPS)
-            )
-            report = await handle.wait()
-    except TimeoutError:
-        return make_timeout_answer(f"the subagent did not answer within {hook.seconds:g} s")
-    except CockpitError as error:
-        return make_failed_answer(f"no subagent could be asked: {error.message}")
-    return parse_judgement(report.text)
+    quota = Quota(steps=INSPECTOR_STEPS)
+    handle = await context.agents.open(INSPECTOR_ROLE, _judge_prompt(hook, payload), quota=quota)
+    return (await handle.wait()).text
 
 
 def _judge_prompt(hook: Hook, payload: Payload) -> str:
