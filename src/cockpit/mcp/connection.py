@@ -48,7 +48,7 @@ LIST_SECONDS = 5.0
 RETRY_SECONDS = 1.0
 
 
-class ActiveCall:
+class ServerCall:
     """One request to the server: its progress, and who handles the server's own requests during it. While the
     user answers, the time of the request does not run."""
 
@@ -124,7 +124,7 @@ def iter_leaf_errors(error: BaseException) -> Iterator[BaseException]:
         yield error
 
 
-_current_call: ContextVar[ActiveCall | None] = ContextVar("current MCP call", default=None)
+_current_call: ContextVar[ServerCall | None] = ContextVar("current MCP call", default=None)
 
 
 class McpConnection:
@@ -142,7 +142,7 @@ class McpConnection:
         # Set to end the connection, and by the transport when the server has ended it.
         self._ending = asyncio.Event()
         self._ended: asyncio.Future[McpFailed] = asyncio.get_running_loop().create_future()
-        self._calls: list[ActiveCall] = []
+        self._calls: list[ServerCall] = []
 
     @property
     def welcome(self) -> ServerWelcome | None:
@@ -216,18 +216,18 @@ class McpConnection:
     ) -> McpResult:
         """Call a tool. `progress` is called at most ten times a second. Each progress report and each answer
         of the user restarts the call's time limit."""
-        call = ActiveCall(handler, progress)
+        call = ServerCall(handler, progress)
         return await self._run_call(lambda session: session.call(name, arguments, call.report_progress), call)
 
     async def read(self, uri: str, handler: ServerRequestHandler | None = None) -> McpResult:
         """Read a resource."""
-        return await self._run_call(lambda session: session.read(uri), ActiveCall(handler))
+        return await self._run_call(lambda session: session.read(uri), ServerCall(handler))
 
     async def prompt(
         self, name: str, arguments: Mapping[str, str], handler: ServerRequestHandler | None = None
     ) -> McpResult:
         """Fill in a prompt's arguments."""
-        return await self._run_call(lambda session: session.prompt(name, arguments), ActiveCall(handler))
+        return await self._run_call(lambda session: session.prompt(name, arguments), ServerCall(handler))
 
     async def complete(
         self, ref: str, argument: str, value: str, known: Mapping[str, str]
@@ -235,7 +235,7 @@ class McpConnection:
         """Values for an argument of a prompt or of a resource template."""
         return await self._request(lambda session: session.complete(ref, argument, value, known), 2.0)
 
-    async def _run_call(self, request: Callable[["McpSession"], Awaitable[T]], call: ActiveCall) -> T:
+    async def _run_call(self, request: Callable[["McpSession"], Awaitable[T]], call: ServerCall) -> T:
         """A request during which the server may ask the user. It is repeated after pages were opened."""
         seconds = self._settings.call_seconds
         self._calls.append(call)
@@ -255,14 +255,14 @@ class McpConnection:
             self._calls.remove(call)
 
     async def _request(
-        self, request: Callable[["McpSession"], Awaitable[T]], seconds: float, call: ActiveCall | None = None
+        self, request: Callable[["McpSession"], Awaitable[T]], seconds: float, call: ServerCall | None = None
     ) -> T:
         """Run one request until it ends, its time is over or the connection ends."""
         if self._ended.done():
             raise self._ended.result()
         if self._session is None:
             raise ServerGone("the server is not connected")
-        call = call or ActiveCall()
+        call = call or ServerCall()
         answer = asyncio.ensure_future(request(self._session))
         try:
             while not answer.done():

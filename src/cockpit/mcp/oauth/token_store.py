@@ -102,7 +102,7 @@ def _parse_login(document: dict[str, Json]) -> StoredLogin:
     expires, more = document.get("expires"), document.get("more")
     defaults = {**asdict(StoredLogin()), "extra_scopes": more if isinstance(more, str) else ""}
     values: dict[str, Any] = {
-        name: document[name] if isinstance(document.get(name), type(default)) else default
+        name: value if isinstance(value := document.get(name), type(default)) else default
         for name, default in defaults.items()
     }
     return StoredLogin(**{**values, "expires": float(expires) if isinstance(expires, int | float) else None})
