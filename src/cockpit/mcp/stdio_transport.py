@@ -111,7 +111,7 @@ class _StdoutReader:
     def __init__(
         self,
         pipe: IO[bytes],
-        into: "MemoryObjectSendStream[StdioIncoming]",
+        into: MemoryObjectSendStream[StdioIncoming],
         gone: asyncio.Event,
         log: ServerLog,
         max_bytes: int,
@@ -176,8 +176,8 @@ class _StdoutReader:
 
 async def _write_messages(
     pipe: IO[bytes],
-    out: "MemoryObjectReceiveStream[SessionMessage]",
-    into: "MemoryObjectSendStream[StdioIncoming]",
+    out: MemoryObjectReceiveStream[SessionMessage],
+    into: MemoryObjectSendStream[StdioIncoming],
     compat: ProtocolCompat,
 ) -> None:
     """Write our messages in a thread, because a server that does not read blocks the pipe."""
@@ -205,7 +205,7 @@ async def _write_messages(
 
 
 async def _give_up_probe(
-    compat: ProtocolCompat, probe: RequestId, into: "MemoryObjectSendStream[StdioIncoming]"
+    compat: ProtocolCompat, probe: RequestId, into: MemoryObjectSendStream[StdioIncoming]
 ) -> None:
     """Give up the version probe, as an older server may not answer a request that it does not know."""
     await asyncio.sleep(DISCOVER_TIMEOUT)
