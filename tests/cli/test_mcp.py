@@ -1,12 +1,12 @@
-"""`cockpit mcp`: servers added, listed, started, agreed to and taken out, as a person types it."""
+"""`cockpit mcp`: servers added, listed, started, approved and removed, as a user types it."""
 
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from tests.support.command import Ended
+from tests.support.command import cockpit as run_cockpit
 from tests.support.mcp.specs import command, configure, spec, tool
 
 from cockpit import paths
@@ -20,20 +20,17 @@ def folder(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
-def cockpit(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    line = (sys.executable, "-m", "cockpit", "mcp", *arguments)
-    return subprocess.run(
-        line, cwd=folder, env=os.environ, capture_output=True, text=True, stdin=subprocess.DEVNULL
-    )
+def cockpit(folder: Path, *arguments: str) -> Ended:
+    return run_cockpit("mcp", *arguments, cwd=folder)
 
 
 def done(folder: Path, *arguments: str) -> str:
     ended = cockpit(folder, *arguments)
-    assert ended.returncode == 0, ended.stderr
-    return ended.stdout
+    assert ended.code == 0, ended.err
+    return ended.out
 
 
-def test_a_server_is_added_listed_started_and_taken_out(folder: Path) -> None:
+def test_server_is_added_listed_started_and_removed(folder: Path) -> None:
     path = spec(folder.parent, tool("say", "say:hi", "Says hi."))
     assert "added demo to" in done(folder, "add", "demo", "--env", "LEVEL=info", "--", *command(path))
     file = paths.config() / "mcp.json"
@@ -60,19 +57,19 @@ def test_an_address_is_added_with_its_headers(folder: Path) -> None:
     assert entry == {"type": "http", "url": "https://example.com/mcp", "headers": {"X-Team": "a"}}
 
 
-def test_a_server_of_a_project_is_started_after_it_was_approved(folder: Path) -> None:
+def test_project_server_starts_after_approval(folder: Path) -> None:
     started = folder.parent / "started"
     configure(folder / ".mcp.json", {"own": spec(folder.parent, tool("say"), starts=str(started))})
     assert json.loads(done(folder, "list", "--json")) == []
     refused = cockpit(folder, "list", "--check", "--trust")
-    assert refused.returncode == 1 and "own  needs approval" in refused.stdout and not started.exists()
+    assert refused.code == 1 and "own  needs approval" in refused.out and not started.exists()
     nobody = cockpit(folder, "approve", "own", "--trust")
-    assert nobody.returncode == 1 and "no terminal to ask" in nobody.stderr and not started.exists()
+    assert nobody.code == 1 and "no terminal to ask" in nobody.err and not started.exists()
     assert "own is approved: 1 tools" in done(folder, "approve", "own", "--trust", "--yes")
     assert "own  ready" in done(folder, "list", "--check", "--trust")
 
 
-def test_tools_that_changed_are_shown_and_agreed_to(folder: Path) -> None:
+def test_changed_tools_are_shown_and_approved(folder: Path) -> None:
     path = spec(folder.parent, tool("say", description="Says hi."))
     done(folder, "add", "demo", "--", *command(path))
     done(folder, "tools", "demo")
@@ -82,11 +79,18 @@ def test_tools_that_changed_are_shown_and_agreed_to(folder: Path) -> None:
     assert "changed" not in done(folder, "tools", "demo")
 
 
-def test_what_cannot_be_done_says_what_can(folder: Path) -> None:
+def test_errors_say_what_to_do(folder: Path) -> None:
     unknown = cockpit(folder, "tools", "nobody")
-    assert unknown.returncode == 1 and "there is no MCP server nobody" in unknown.stderr
+    assert unknown.code == 1 and "unknown MCP server 'nobody'; none is configured" in unknown.err
     done(folder, "add", "gone", "--", "no-such-program-here")
     failed = cockpit(folder, "tools", "gone")
-    assert failed.returncode == 1 and "could not be started" in failed.stderr
+    assert failed.code == 1 and "could not be started" in failed.err
     again = cockpit(folder, "add", "gone", "--", "x")
-    assert again.returncode == 1 and "--force" in again.stderr
+    assert again.code == 1 and "--force" in again.err
+
+
+def test_enabling_an_unknown_server_lists_the_known_ones(folder: Path) -> None:
+    done(folder, "add", "demo", "--", "no-such-program-here")
+    unknown = cockpit(folder, "enable", "nobody")
+    assert unknown.code == 1 and "unknown MCP server 'nobody'; choose demo" in unknown.err
+    assert "demo is not disabled" in done(folder, "enable", "demo")

@@ -551,7 +551,7 @@ async def test_the_command_mcp_shows_restarts_and_refuses_servers(scripted: Path
         assert "say | tool" in await said("tools demo")
         assert "hello from stderr" in await said("log demo")
         assert "demo is ready" in await said("restart demo")
-        assert "There is no MCP server nobody" in await said("restart nobody")
+        assert "unknown MCP server 'nobody'; choose demo" in await said("restart nobody")
         assert "unknown action 'dance'" in await said("dance")
         await said("refuse demo")
         assert "demo | disabled" in await said("status demo")

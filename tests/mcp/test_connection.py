@@ -48,7 +48,9 @@ async def connected(
     folder: Path, *tools: Any, one: McpServer | None = None, **more: Any
 ) -> AsyncIterator[McpConnection]:
     terms = {
-        key: more.pop(key) for key in ("connect_seconds", "call_seconds", "largest", "heard") if key in more
+        key: more.pop(key)
+        for key in ("connect_seconds", "call_seconds", "max_bytes", "on_change")
+        if key in more
     }
     made = one or server(spec(folder, *tools, **more))
     connection = McpConnection(made, ConnectionSettings(str(folder), folder / "log", **terms), "legacy")
@@ -132,8 +134,8 @@ async def test_cancelling_a_call_cancels_it_at_the_server(tmp_path: Path) -> Non
 
 async def test_progress_is_told_and_gives_a_call_more_time(tmp_path: Path) -> None:
     told: list[tuple[float, float | None, str]] = []
-    async with connected(tmp_path, tool("work", "progress:6")) as connection:
-        outcome = await connection.call("work", {}, progress=lambda *one: told.append(one), seconds=0.5)
+    async with connected(tmp_path, tool("work", "progress:6"), call_seconds=0.5) as connection:
+        outcome = await connection.call("work", {}, progress=lambda *one: told.append(one))
     assert outcome.text == "done"
     assert told[0] == (1.0, 6.0, "step 0") and len(told) == 6
 
@@ -145,7 +147,7 @@ async def test_twenty_megabytes_come_through(tmp_path: Path) -> None:
 
 async def test_a_line_without_end_ends_the_connection_and_fills_no_memory(tmp_path: Path) -> None:
     with pytest.raises(McpFailed):
-        async with connected(tmp_path, endless=True, largest=1_000_000):
+        async with connected(tmp_path, endless=True, max_bytes=1_000_000):
             pass
     assert "a line is longer than 1000000 bytes" in (tmp_path / "log").read_text(encoding="utf-8")
 
@@ -211,7 +213,7 @@ async def test_our_keys_never_reach_a_server_and_what_its_entry_names_does(
 
 async def test_changes_of_the_offer_are_heard(tmp_path: Path) -> None:
     heard: list[str] = []
-    async with connected(tmp_path, tool("changed", "changed"), heard=heard.append) as connection:
+    async with connected(tmp_path, tool("changed", "changed"), on_change=heard.append) as connection:
         await connection.call("changed", {})
         await until(lambda: heard == ["tools"])
 

@@ -90,21 +90,21 @@ def test_a_no_holds_until_the_server_is_another(pins: PinStore) -> None:
 def test_every_change_of_a_definition_is_seen_and_the_approved_one_stands(
     pins: PinStore, now: ToolDefinition
 ) -> None:
-    assert pins.checked(USER, (TOOL,)).changed == {}
-    checked = pins.checked(USER, (now,))
-    assert set(checked.changed) == {"say"} and "+" in checked.changed["say"]
-    [standing] = checked.tools
-    assert (standing.description, standing.parameters, standing.title) == ("Says hi.", TOOL.parameters, "")
-    assert not standing.reads_only
+    assert pins.checked(USER, (TOOL,)) == ((TOOL,), {})
+    [pinned], changed = pins.checked(USER, (now,))
+    assert set(changed) == {"say"} and "+" in changed["say"]
+    assert (pinned.description, pinned.parameters, pinned.title) == ("Says hi.", TOOL.parameters, "")
+    assert not pinned.reads_only
     pins.accept(USER, (now,))
-    assert pins.checked(USER, (now,)).changed == {}
+    assert pins.checked(USER, (now,)) == ((now,), {})
 
 
 def test_a_tool_that_went_away_cannot_come_back_as_another(pins: PinStore) -> None:
     other = replace(TOOL, name="other")
     pins.checked(USER, (TOOL, other))
     pins.checked(USER, (other,))
-    assert set(pins.checked(USER, (replace(TOOL, description="evil"), other)).changed) == {"say"}
+    _, changed = pins.checked(USER, (replace(TOOL, description="evil"), other))
+    assert set(changed) == {"say"}
 
 
 def test_projects_do_not_share_what_was_agreed_to(tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ from cockpit.mcp.pins import PinStore
 from cockpit.mcp.protocol_compat import VERSION_KEY, ProtocolCompat
 from cockpit.mcp.supervisor import (
     LEGACY_SECONDS,
+    ServersContext,
     ServerSupervisor,
-    SupervisorContext,
     load_greeting_mode,
     store_greeting_mode,
 )
@@ -31,13 +31,8 @@ NEW, OLD = "2026-07-28", "2025-11-25"
 @asynccontextmanager
 async def living(one: McpServer, folder: Path, seconds: float = 15.0) -> AsyncIterator[ServerSupervisor]:
     state = folder / "state"
-    life = ServerSupervisor(
-        one,
-        SupervisorContext(
-            str(folder), state, PinStore(str(folder), state), lambda _: None, lambda _: None, seconds
-        ),
-        False,
-    )
+    context, pins = ServersContext(str(folder), state, connect_seconds=seconds), PinStore(str(folder), state)
+    life = ServerSupervisor(one, context, pins, lambda offer: None)
     life.begin()
     await life.settle(20.0)
     try:

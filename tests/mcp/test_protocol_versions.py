@@ -9,7 +9,7 @@ from tests.support.mcp.specs import modern, server, serving, spec, tool, until
 
 from cockpit.mcp.connection import McpConnection
 from cockpit.mcp.pins import PinStore
-from cockpit.mcp.supervisor import ServerSupervisor, SupervisorContext
+from cockpit.mcp.supervisor import ServersContext, ServerSupervisor
 from cockpit.mcp.values import ConnectionSettings, McpFailed, SamplingReply, SamplingRequest, ServerGone
 from cockpit.plugin.context import FormAnswer
 from cockpit.plugin.values import McpServer
@@ -34,7 +34,9 @@ class Ada:
 
 @asynccontextmanager
 async def talking(one: McpServer, folder: Path, mode: str, heard: list[str]) -> AsyncIterator[McpConnection]:
-    connection = McpConnection(one, ConnectionSettings(str(folder), folder / "log", heard=heard.append), mode)
+    connection = McpConnection(
+        one, ConnectionSettings(str(folder), folder / "log", on_change=heard.append), mode
+    )
     await connection.open()
     try:
         yield connection
@@ -95,10 +97,8 @@ async def test_a_server_that_goes_away_is_noticed_by_the_next_call(tmp_path: Pat
 
 async def test_a_server_that_ends_at_the_new_protocol_is_greeted_in_the_old_one(tmp_path: Path) -> None:
     one = server(spec(tmp_path, tool("say", "say:hi"), strict=True))
-    ground = SupervisorContext(
-        str(tmp_path), tmp_path, PinStore(str(tmp_path), tmp_path), lambda one: None, lambda offer: None
-    )
-    life = ServerSupervisor(one, ground, False)
+    context, pins = ServersContext(str(tmp_path), tmp_path), PinStore(str(tmp_path), tmp_path)
+    life = ServerSupervisor(one, context, pins, lambda offer: None)
     try:
         connection = await life.connected()
         assert (await connection.call("say", {})).text == "hi"

@@ -6,15 +6,14 @@ import pytest
 from tests.support.mcp.specs import server, spec, tool
 
 from cockpit.mcp.pins import PinStore
-from cockpit.mcp.supervisor import ServerSupervisor, SupervisorContext
+from cockpit.mcp.supervisor import ServersContext, ServerSupervisor
 from cockpit.mcp.values import ServerGone
 
 
 async def test_whoever_asks_in_the_moment_of_its_end_gets_the_next_start(tmp_path: Path) -> None:
-    ground = SupervisorContext(
-        str(tmp_path), tmp_path, PinStore(str(tmp_path), tmp_path), lambda server: None, lambda offer: None
-    )
-    life = ServerSupervisor(server(spec(tmp_path, tool("die", "die"), tool("say", "say:hi"))), ground, False)
+    context, pins = ServersContext(str(tmp_path), tmp_path), PinStore(str(tmp_path), tmp_path)
+    dying = server(spec(tmp_path, tool("die", "die"), tool("say", "say:hi")))
+    life = ServerSupervisor(dying, context, pins, lambda offer: None)
     try:
         first = await life.connected()
         with pytest.raises(ServerGone):

@@ -1,4 +1,4 @@
-"""Built-in plugins, written and declared exactly like anybody's: one file or package each.
+"""Built-in plugins, written and declared exactly like third-party ones: one file or package each.
 
 Each has an entry point in pyproject.toml, under `[project.entry-points.cockpit]`. `tools` and `models` hold
 what their names say, `files` loads what users keep in files, `commands` the other slash commands, `context`

@@ -19,13 +19,8 @@ from cockpit.workspace.resolver import PathVerdict
 async def judge_command(line: CommandLine, context: Context) -> JudgedLine:
     """Judge `line`: its verdict and the form that is to run. Raises `SettingsInvalid` for a bad rule file."""
     isolation = await context.workspace.processes.isolation()
-    return await asyncio.to_thread(
-        judge_command_line,
-        line,
-        context.workspace.root,
-        context.session.trusted,
-        isolation.level == "full",
-    )
+    root, trusted = context.workspace.root, context.session.trusted
+    return await asyncio.to_thread(judge_command_line, line, root, trusted, isolation.level == "full")
 
 
 def judge_command_line(line: CommandLine, root: str, trusted: bool, sandboxed: bool) -> JudgedLine:
@@ -36,7 +31,7 @@ def judge_command_line(line: CommandLine, root: str, trusted: bool, sandboxed: b
     from cockpit.safety.engine import judge_line
     from cockpit.safety.policy import build_context, load_active_rules
 
-    # Nothing of the repository is read before the folder is trusted, so git commands ask.
+    # The repository is not read before the folder is trusted, so git commands ask.
     context = build_context(root, line.cwd, sandboxed, reads_git=trusted)
     return judge_line(line.text, line.shell, context, load_active_rules(root, trusted))
 
@@ -70,7 +65,7 @@ async def decide_paths(judged: Judged) -> Verdict | None:
         return None
     capabilities: frozenset[Capability] = frozenset() if path.inside else frozenset({"fs.outside"})
     risk = 60 if access == "write" else 40
-    # A path rule may cover a place outside; a rule on a command's words says nothing about where it runs.
+    # A path rule may cover a place outside; a rule about a command does not say where it runs.
     may_remember = not path.inside and judged.tool.kind != "execute"
     return Verdict("ask", path.reason, risk, capabilities, (f"path.{path.sort}",), may_remember=may_remember)
 
@@ -78,7 +73,6 @@ async def decide_paths(judged: Judged) -> Verdict | None:
 def _first_restricted_path(
     paths: tuple[str, ...], access: Literal["read", "write"], root: str
 ) -> PathVerdict | None:
-    """Return the first path that is not an ordinary file of the project."""
     from cockpit.safety.path_classifier import classify_path
     from cockpit.safety.policy import build_context
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from cockpit.builtin.commands.connect import presets, save_connection, try_connection
-from cockpit.builtin.models.openai_chat.presets import ProviderEntry
+from cockpit.builtin.commands.connect import save_connection, try_connection
+from cockpit.builtin.models.openai_chat.presets import ProviderEntry, presets
 from cockpit.cli.command import add_options, load_catalog, print_json
 from cockpit.plugin.models import Model, ModelFailed
 from cockpit.settings import files, trust

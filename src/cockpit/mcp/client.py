@@ -1,4 +1,4 @@
-"""The SDK's client for one server, with cockpit's own values at its border.
+"""Wraps the SDK's client for one server: takes and returns cockpit's own values.
 
 Also answers the requests that a server sends to its client: forms (elicitation), sampling, roots and logging.
 Imports the SDK; only `connection` imports this module, when a server starts.
@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from mcp import Client, types
-from mcp.client._transport import TransportStreams
 from mcp.client.session import ClientRequestContext
 from mcp.client.subscriptions import SubscriptionLost
 from mcp.shared.exceptions import MCPError
@@ -30,8 +29,8 @@ from cockpit.mcp.values import (
     ConnectionSettings,
     McpFailed,
     McpResult,
+    PageNeeded,
     PromptDefinition,
-    PromptText,
     ResourceDefinition,
     ServerGone,
     ServerRequestHandler,
@@ -51,13 +50,12 @@ MAX_FIELDS = 40
 
 
 def parse_fields(schema: Mapping[str, Json]) -> tuple[FormField, ...]:
-    """The form fields of an elicitation schema, in its order. A field whose name hides characters is
-    dropped."""
-    properties = _as_mapping(schema.get("properties"))
+    """The form fields of an elicitation schema, in its order, without names that hide characters."""
     required = schema.get("required")
-    names = {name for name in required if isinstance(name, str)} if isinstance(required, list) else set()
-    rows = [(name, field) for name, field in properties.items() if clean(name) == name][:MAX_FIELDS]
-    return tuple(_parse_field(name, _as_mapping(row), name in names) for name, row in rows)
+    names = required if isinstance(required, list) else []
+    rows = _as_mapping(schema.get("properties")).items()
+    shown = [(name, row) for name, row in rows if clean(name) == name][:MAX_FIELDS]
+    return tuple(_parse_field(name, _as_mapping(row), name in names) for name, row in shown)
 
 
 def fill_defaults(answer: FormAnswer, fields: tuple[FormField, ...]) -> dict[str, Json]:
@@ -72,13 +70,11 @@ def fill_defaults(answer: FormAnswer, fields: tuple[FormField, ...]) -> dict[str
 
 
 def _parse_field(name: str, field_schema: Mapping[str, Json], required: bool) -> FormField:
-    shown = field_schema.get("items") if field_schema.get("type") == "array" else field_schema
-    options, labels = _parse_choices(_as_mapping(shown))
+    is_list = field_schema.get("type") == "array"
+    options, labels = _parse_choices(_as_mapping(field_schema.get("items")) if is_list else field_schema)
     kind: FormKind = FORM_KINDS.get(str(field_schema.get("type")), "text")
-    if field_schema.get("type") == "array":
-        kind = "choices"
-    elif options:
-        kind = "choice"
+    if is_list or options:
+        kind = "choices" if is_list else "choice"
     return FormField(
         name=name,
         label=clean_prose(str(field_schema.get("title") or name), 200),
@@ -110,14 +106,11 @@ def _parse_choices(field_schema: Mapping[str, Json]) -> tuple[tuple[str, ...], t
 
 
 def _describe_field(field_schema: Mapping[str, Json]) -> str:
-    """Further text for the user: the description, then the limits."""
     words = [clean_prose(str(field_schema["description"]), 500)] if field_schema.get("description") else []
     if field_schema.get("format"):
         words.append(clean_prose(str(field_schema["format"]), 40))
-    low, high = (
-        field_schema.get("minimum", field_schema.get("minLength")),
-        field_schema.get("maximum", field_schema.get("maxLength")),
-    )
+    low = field_schema.get("minimum", field_schema.get("minLength"))
+    high = field_schema.get("maximum", field_schema.get("maxLength"))
     unit = " characters" if "minLength" in field_schema or "maxLength" in field_schema else ""
     if low is not None and high is not None:
         words.append(f"{low} to {high}{unit}")
@@ -133,12 +126,10 @@ def _as_mapping(value: object) -> Mapping[str, Json]:
 class ClientCallbacks:
     """The client callbacks of one connection. `handler` returns who handles requests at the moment."""
 
-    def __init__(
-        self, terms: ConnectionSettings, handler: Callable[[], ServerRequestHandler], log: ServerLog
-    ) -> None:
-        self._terms = terms
+    def __init__(self, settings: ConnectionSettings, handler: Callable[[], ServerRequestHandler]) -> None:
+        self._settings = settings
         self._handler = handler
-        self._log = log
+        self._log = ServerLog(settings.log)
 
     async def elicit(
         self, context: ClientRequestContext, params: types.ElicitRequestParams
@@ -165,20 +156,20 @@ class ClientCallbacks:
         )
 
     async def roots(self, context: ClientRequestContext) -> types.ListRootsResult:
-        root = Path(self._terms.root)
+        root = Path(self._settings.root)
         return types.ListRootsResult(roots=[types.Root(uri=FileUrl(root.as_uri()), name=root.name)])
 
     async def log(self, params: types.LoggingMessageNotificationParams) -> None:
         self._log.say(params.level, single_line(str(params.data), 2_000))
 
-    async def heard(self, message: types.ServerNotification | Exception) -> None:
+    async def receive(self, message: types.ServerNotification | Exception) -> None:
         match message:
             case types.ToolListChangedNotification():
-                self._terms.heard("tools")
+                self._settings.on_change("tools")
             case types.PromptListChangedNotification():
-                self._terms.heard("prompts")
+                self._settings.on_change("prompts")
             case types.ResourceListChangedNotification() | types.ResourceUpdatedNotification():
-                self._terms.heard("resources")
+                self._settings.on_change("resources")
             case Exception():
                 self._log.say("cockpit", single_line(f"{type(message).__name__}: {message}"))
             case _:
@@ -188,41 +179,29 @@ class ClientCallbacks:
 T = TypeVar("T")
 MAX_PAGES = 50
 MAX_ROWS = 2_000
-ProgressReport = Callable[[float, float | None, str], None]
-
-
-class PageNeeded(McpFailed):
-    """The server wants the user to open `pages` (message, address) before it answers."""
-
-    def __init__(self, pages: tuple[tuple[str, str], ...]) -> None:
-        super().__init__("a page must be opened first", "; ".join(url for _, url in pages))
-        self.pages = pages
 
 
 @asynccontextmanager
 async def open_session(
     server: McpServer,
-    terms: ConnectionSettings,
+    settings: ConnectionSettings,
     mode: str,
     handler: Callable[[], ServerRequestHandler],
-    answers: LastHttpResponse,
+    response: LastHttpResponse,
     gone: asyncio.Event,
 ) -> AsyncIterator["McpSession"]:
-    """Start or reach a server and complete its handshake.
-
-    `handler` returns who handles its requests at the moment; `gone` is set when its process closes stdout.
-    """
+    """Start or reach a server and complete its handshake. `handler` returns who handles its requests at the
+    moment; `gone` is set when its process closes stdout."""
     _silence_sdk_logs()
-    log = ServerLog(terms.log)
     compat = ProtocolCompat()
     transport = (
-        open_stdio(server, terms, gone, compat)
+        open_stdio(server, settings, gone, compat)
         if server.command
-        else open_http(server, terms, answers, compat)
+        else open_http(server, settings, response, compat)
     )
-    callbacks = ClientCallbacks(terms, handler, log)
+    callbacks = ClientCallbacks(settings, handler)
     client = Client(
-        _SdkTransport(transport),
+        transport,
         mode=mode,
         client_info=types.Implementation(name="cockpit", version=__version__),
         elicitation_callback=callbacks.elicit,
@@ -230,11 +209,11 @@ async def open_session(
         list_roots_callback=callbacks.roots,
         logging_callback=callbacks.log,
         log_level="info",
-        message_handler=callbacks.heard,
+        message_handler=callbacks.receive,
         cache=None,
     )
     async with client:
-        yield McpSession(client, terms, compat)
+        yield McpSession(client, compat)
 
 
 def _silence_sdk_logs() -> None:
@@ -247,77 +226,72 @@ def _silence_sdk_logs() -> None:
         logging.getLogger(name).setLevel(logging.WARNING)
 
 
-class _SdkTransport:
-    """A context manager of streams, in the form the SDK expects."""
-
-    def __init__(self, inner: Any) -> None:
-        self._inner = inner
-
-    async def __aenter__(self) -> TransportStreams:
-        streams: TransportStreams = await self._inner.__aenter__()
-        return streams
-
-    async def __aexit__(self, *raised: Any) -> bool | None:
-        result: bool | None = await self._inner.__aexit__(*raised)
-        return result
-
-
 class McpSession:
     """One connected server. Every method raises `McpFailed`, or `ServerGone` where the connection is over."""
 
-    def __init__(self, client: Client, terms: ConnectionSettings, compat: ProtocolCompat) -> None:
+    def __init__(self, client: Client, compat: ProtocolCompat) -> None:
         self._client = client
         self._compat = compat
-        self._terms = terms
         self.welcome: ServerWelcome = sdk_conversion.convert_welcome(
             client.protocol_version, client.server_info, client.server_capabilities, client.instructions
         )
 
     async def tools(self, refused: list[str]) -> tuple[ToolDefinition, ...]:
         """The server's tools. Tools that cannot be made safe are left out, with the reason in `refused`."""
-        if "tools" not in self.welcome.can:
-            return ()
-
-        async def page(cursor: str | None) -> tuple[list[types.Tool], str | None]:
-            result = await self._client.list_tools(cursor=cursor)
-            return result.tools, result.next_cursor
-
-        return await self._taken("tool", await _fetch_pages(page), sdk_conversion.convert_tool, refused)
+        fetch = self._client.list_tools
+        return await self._list("tools", "tools", fetch, sdk_conversion.convert_tool, refused)
 
     async def prompts(self, refused: list[str]) -> tuple[PromptDefinition, ...]:
-        if "prompts" not in self.welcome.can:
-            return ()
-
-        async def page(cursor: str | None) -> tuple[list[types.Prompt], str | None]:
-            result = await self._client.list_prompts(cursor=cursor)
-            return result.prompts, result.next_cursor
-
-        return await self._taken("prompt", await _fetch_pages(page), sdk_conversion.convert_prompt, refused)
+        fetch = self._client.list_prompts
+        return await self._list("prompts", "prompts", fetch, sdk_conversion.convert_prompt, refused)
 
     async def resources(self, refused: list[str]) -> tuple[ResourceDefinition, ...]:
-        if "resources" not in self.welcome.can:
-            return ()
-
-        async def page(cursor: str | None) -> tuple[list[types.Resource], str | None]:
-            result = await self._client.list_resources(cursor=cursor)
-            return result.resources, result.next_cursor
-
-        async def templates(cursor: str | None) -> tuple[list[types.ResourceTemplate], str | None]:
-            result = await self._client.list_resource_templates(cursor=cursor)
-            return result.resource_templates, result.next_cursor
-
-        fixed = await self._taken(
-            "resource", await _fetch_pages(page), sdk_conversion.convert_resource, refused
+        fetch, convert = self._client.list_resources, sdk_conversion.convert_resource
+        fixed = await self._list("resources", "resources", fetch, convert, refused)
+        fetch_templates, convert_template = (
+            self._client.list_resource_templates,
+            sdk_conversion.convert_resource,
         )
         try:
-            open_ones = await _fetch_pages(templates)
+            more = await self._list(
+                "resources", "resource_templates", fetch_templates, convert_template, refused
+            )
         except McpFailed:
             return fixed  # many servers have resources but no templates
-        return (*fixed, *await self._taken("template", open_ones, sdk_conversion.convert_template, refused))
+        return (*fixed, *more)
 
-    async def call(self, name: str, arguments: Mapping[str, Json], heard: ProgressReport) -> McpResult:
+    async def _list(
+        self,
+        capability: str,
+        field: str,
+        fetch: Callable[..., Awaitable[Any]],
+        convert: Callable[[Any], T],
+        refused: list[str],
+    ) -> tuple[T, ...]:
+        """All pages of a list, up to a limit, in case a server never stops paging."""
+        if capability not in self.welcome.can:
+            return ()
+        rows: list[Any] = []
+        cursor: str | None = None
+        for _ in range(MAX_PAGES):
+            with _translate_errors():
+                page = await fetch(cursor=cursor)
+            rows += getattr(page, field)
+            cursor = page.next_cursor
+            if cursor is None or len(rows) >= MAX_ROWS:
+                break
+        refused += self._compat.left_out()
+        # Converting hundreds of schemas would block the loop.
+        return await asyncio.to_thread(_convert_rows, field, rows[:MAX_ROWS], convert, refused)
+
+    async def call(
+        self,
+        name: str,
+        arguments: Mapping[str, Json],
+        on_progress: Callable[[float, float | None, str], None],
+    ) -> McpResult:
         async def report(progress: float, total: float | None, message: str | None) -> None:
-            heard(progress, total, single_line(message or "", 300))
+            on_progress(progress, total, single_line(message or "", 300))
 
         with _translate_errors():
             result = await self._client.call_tool(name, dict(arguments), progress_callback=report)
@@ -327,7 +301,7 @@ class McpSession:
         with _translate_errors():
             return sdk_conversion.convert_resource_text(await self._client.read_resource(uri))
 
-    async def prompt(self, name: str, arguments: Mapping[str, str]) -> PromptText:
+    async def prompt(self, name: str, arguments: Mapping[str, str]) -> McpResult:
         with _translate_errors():
             return sdk_conversion.convert_prompt_text(
                 await self._client.get_prompt(name, dict(arguments) or None)
@@ -369,44 +343,26 @@ class McpSession:
                 async for _ in events:
                     pass
 
-    async def _taken(
-        self, what: str, items: list[Any], read: Callable[[Any], T], refused: list[str]
-    ) -> tuple[T, ...]:
-        refused += self._compat.left_out()
-        # Converting hundreds of schemas would block the loop.
-        return await asyncio.to_thread(_convert_rows, what, items, read, refused)
 
-
-def _convert_rows(what: str, items: list[Any], read: Callable[[Any], T], refused: list[str]) -> tuple[T, ...]:
+def _convert_rows(
+    field: str, rows: list[Any], convert: Callable[[Any], T], refused: list[str]
+) -> tuple[T, ...]:
+    kind = field.rpartition("_")[2].removesuffix("s")
     out: dict[str, T] = {}
-    for row in items:
+    for row in rows:
         key = str(getattr(row, "uri", "") or getattr(row, "uri_template", "") or row.name)
         if key in out:
-            refused.append(f"{what} {single_line(key, 80)} is left out: it is listed twice")
+            refused.append(f"{kind} {single_line(key, 80)} is left out: it is listed twice")
             continue
         try:
-            out[key] = read(row)
+            out[key] = convert(row)
         except UnsafeDefinition as error:
-            refused.append(f"{what} {single_line(row.name, 80)} is left out: {error}")
+            refused.append(f"{kind} {single_line(row.name, 80)} is left out: {error}")
     return tuple(out.values())
-
-
-async def _fetch_pages(page: Callable[[str | None], Awaitable[tuple[list[T], str | None]]]) -> list[T]:
-    """All pages of a list, up to a limit, in case a server never stops paging."""
-    rows: list[T] = []
-    cursor: str | None = None
-    for _ in range(MAX_PAGES):
-        with _translate_errors():
-            more, cursor = await page(cursor)
-        rows += more
-        if cursor is None or len(rows) >= MAX_ROWS:
-            break
-    return rows[:MAX_ROWS]
 
 
 @contextmanager
 def _translate_errors() -> Iterator[None]:
-    """Translate the SDK's errors."""
     try:
         yield
     except MCPError as error:

@@ -1,7 +1,7 @@
 """Transport to a server at an address: streamable HTTP and the older SSE. Imports the SDK and httpx2.
 
-Limits the size of answers and keeps the status of the last one, as the SDK reports a refused login and a
-broken server in the same words.
+Limits the size of responses and records the status of the last one, because the SDK reports a refused login
+and a broken server with the same error.
 """
 
 from collections.abc import AsyncIterator
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 # Seconds without data before a stream is opened again.
 READ_TIMEOUT = 300.0
-# Compressed answers may grow by this factor.
+# Compressed responses may grow by this factor.
 MAX_COMPRESSION_RATIO = 50
 
 
 @dataclass(slots=True)
 class LastHttpResponse:
-    """The last answer of the server: its `status` and how it requires a login. `auth` handles the login."""
+    """The last response of the server: its `status` and how it requires a login. `auth` handles the login."""
 
     status: int = 0
     login_challenge: str = ""
@@ -43,64 +43,65 @@ class LastHttpResponse:
 
 @asynccontextmanager
 async def open_http(
-    server: McpServer, terms: ConnectionSettings, answers: LastHttpResponse, compat: ProtocolCompat
+    server: McpServer, settings: ConnectionSettings, last: LastHttpResponse, compat: ProtocolCompat
 ) -> AsyncIterator[TransportStreams]:
     """The streams of a server at `server.url`."""
-    timeout = httpx2.Timeout(terms.connect_seconds, read=READ_TIMEOUT)
-    auth = answers.auth = terms.auth(server)
+    timeout = httpx2.Timeout(settings.connect_seconds, read=READ_TIMEOUT)
+    auth = last.auth = settings.auth(server)
 
-    async def note(response: httpx2.Response) -> None:
-        answers.status = response.status_code
+    async def record(response: httpx2.Response) -> None:
+        last.status = response.status_code
         if response.status_code in (401, 403):
-            answers.login_challenge = response.headers.get("www-authenticate", "") or "login"
+            last.login_challenge = response.headers.get("www-authenticate", "") or "login"
         elif response.is_success:
-            answers.login_challenge = ""
-        _limit_body(response, terms.largest)
+            last.login_challenge = ""
+        _limit_body(response, settings.max_bytes)
 
     def client(
         headers: dict[str, str] | None = None,
         timeout: httpx2.Timeout | None = timeout,
         auth: httpx2.Auth | None = auth,
     ) -> httpx2.AsyncClient:
-        hooks = {"response": [note]}
+        hooks = {"response": [record]}
         return httpx2.AsyncClient(headers=headers, timeout=timeout, auth=auth, event_hooks=hooks)
 
     if server.transport == "sse":
-        old = sse_client(server.url, dict(server.headers), terms.connect_seconds, READ_TIMEOUT, client, auth)
+        old = sse_client(
+            server.url, dict(server.headers), settings.connect_seconds, READ_TIMEOUT, client, auth
+        )
         async with old as streams:
             yield wrap_streams(streams, compat)
         return
     async with client(dict(server.headers)) as created:
-        most = terms.largest
-        async with streamable_http_client(
-            server.url, http_client=created, max_sse_event_size=most
-        ) as streams:
+        limit = settings.max_bytes
+        streamable = streamable_http_client(server.url, http_client=created, max_sse_event_size=limit)
+        async with streamable as streams:
             yield wrap_streams(streams, compat)
 
 
-def _limit_body(response: httpx2.Response, largest: int) -> None:
-    """Limit the body to `largest` bytes. Events of a stream are limited one by one."""
+def _limit_body(response: httpx2.Response, max_bytes: int) -> None:
+    """Limit the body to `max_bytes`. Events of a stream are limited one by one."""
     if response.headers.get("content-type", "").lower().startswith("text/event-stream"):
         return
     packed = response.headers.get("content-encoding", "identity") not in ("", "identity")
     stream = response.stream
     if isinstance(stream, httpx2.AsyncByteStream):
-        response.stream = _LimitedStream(stream, largest // MAX_COMPRESSION_RATIO if packed else largest)
+        response.stream = _LimitedStream(stream, max_bytes // MAX_COMPRESSION_RATIO if packed else max_bytes)
 
 
 class _LimitedStream(httpx2.AsyncByteStream):
     """A body that raises an error once it is too large."""
 
-    def __init__(self, inner: httpx2.AsyncByteStream, most: int) -> None:
+    def __init__(self, inner: httpx2.AsyncByteStream, max_bytes: int) -> None:
         self._inner = inner
-        self._most = most
+        self._max_bytes = max_bytes
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         size = 0
         async for chunk in self._inner:
             size += len(chunk)
-            if size > self._most:
-                raise httpx2.StreamError(f"the answer is larger than {self._most:,} bytes")
+            if size > self._max_bytes:
+                raise httpx2.StreamError(f"the response is larger than {self._max_bytes:,} bytes")
             yield chunk
 
     async def aclose(self) -> None:

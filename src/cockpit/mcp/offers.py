@@ -1,8 +1,8 @@
 """Turns what servers offer into cockpit's tools and commands.
 
-A server's tool is found by search and judged like any other; its hints can only tighten the verdict. The
-words of its arguments that may be paths are judged as paths: rather too many than too few, as only the server
-knows what it does with them. Prompts become commands; the server completes their arguments.
+A server's tool is found by search and judged like any other; its hints can only tighten the verdict. Every
+word of its arguments that may be a path is judged as one, because only the server knows what it does with
+them. Prompts become commands; the server completes their arguments.
 """
 
 import asyncio
@@ -26,6 +26,13 @@ from cockpit.protocol.messages import Json, Kind
 from cockpit.protocol.queries import Completion
 from cockpit.protocol.safe_text import clean, single_line
 
+MAX_DESCRIPTION = 2_000
+# The connection limits a call; this only ends one that waits for an absent user.
+CALL_TIMEOUT = 3_600.0
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+YES, NO = "approve and call", "no"
+# One word, with or without quotes; an open quote extends to the end.
+ARGUMENT_WORD = re.compile(r"""(?:[^\s"']|"[^"]*(?:"|$)|'[^']*(?:'|$))+""")
 MAX_PATH_WORDS = 200
 MAX_PATH_LENGTH = 4_096
 PATH_ARGUMENT = re.compile(
@@ -39,21 +46,15 @@ COMMAND_WORD = re.compile(r"[^\s'\"`=<>|;&(){}\[\],]+")
 
 def find_path_words(arguments: Mapping[str, Json]) -> tuple[str, ...]:
     """The words of `arguments` that may be paths. Touches no file."""
-    words = dict.fromkeys(
-        word for word in _iter_words(dict(arguments), "") if 0 < len(word) <= MAX_PATH_LENGTH
-    )
-    return tuple(words)[:MAX_PATH_WORDS]
+    words = (word for word in _iter_words(dict(arguments), "") if 0 < len(word) <= MAX_PATH_LENGTH)
+    return tuple(dict.fromkeys(words))[:MAX_PATH_WORDS]
 
 
 def resolve_paths(words: tuple[str, ...], root: str) -> tuple[str, ...]:
-    """The real paths that `words` may name, relative to `root`. Follows links, so call it in a worker
-    thread."""
-    real = (os.path.realpath(Path(root, _expand_home(word))) for word in words)
-    return tuple(dict.fromkeys(real))
-
-
-def _expand_home(word: str) -> str:
-    return f"{Path.home()}{word[1:]}" if word == "~" or word.startswith("~/") else word
+    """The real paths that `words` may name, relative to `root`. Reads links: call it in a worker thread."""
+    home = str(Path.home())
+    expanded = (re.sub(r"^~(?=/|$)", lambda match: home, word) for word in words)
+    return tuple(dict.fromkeys(os.path.realpath(Path(root, word)) for word in expanded))
 
 
 def _iter_words(value: Json, name: str) -> Iterator[str]:
@@ -93,21 +94,8 @@ def _looks_like_path(word: str) -> bool:
     )
 
 
-MAX_DESCRIPTION = 2_000
-# The connection limits a call; this only ends one that waits for an absent user.
-CALL_TIMEOUT = 3_600.0
-LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-YES, NO = "approve and call", "no"
-
-
-def describe_destination(server: McpServer) -> str:
-    """Where data would be sent: the host, or the program."""
-    return urlsplit(server.url).netloc if server.url else describe_target(server)
-
-
 def choose_kind(definition: ToolDefinition) -> Kind:
-    """The kind of a tool, by its hints where they ask for more care. A tool that claims to be read-only still
-    gets a kind that is asked about."""
+    """The kind of a tool, by its hints. Even a tool that claims to be read-only gets a kind that asks."""
     if definition.destroys and not definition.reads_only:
         return "delete"
     return "fetch" if definition.reads_only else "other"
@@ -127,7 +115,24 @@ def make_tool(
     """A server's tool under the name `name`."""
 
     async def run(arguments: Arguments, context: Context) -> Done:
-        return await _call_tool(supervisors, server.name, definition.name, arguments, context)
+        report = context.running().progress
+
+        def report_progress(done: float, total: float | None, message: str) -> None:
+            count = f"{done:g}/{total:g}" if total else f"{done:g}" if done else ""
+            report(f"{message or 'working'} {count}".rstrip() + "\n")
+
+        supervisor = supervisors.supervisor(server.name)
+        try:
+            connection = await supervisor.connected()
+            await _require_approval(supervisor, definition.name, context)
+            handler = supervisors.request_handler(server.name, context)
+            return make_done(await connection.call(definition.name, arguments, handler, report_progress))
+        except McpFailed as error:
+            raise ToolFailed(error.message, error.hint) from error
+
+    def describe_call(arguments: Arguments) -> str:
+        shown = (str(value) for value in arguments.values() if isinstance(value, str | int | float))
+        return f"{server.name}: {definition.name} {single_line(' '.join(shown), 80)}".rstrip()
 
     async def preview(arguments: Arguments, context: Context) -> Preview:
         # The server runs in the session's root, whatever worktree its caller works in.
@@ -135,9 +140,10 @@ def make_tool(
         paths = await asyncio.to_thread(resolve_paths, words, context.session.root) if words else ()
         written = clean(json.dumps(dict(arguments), ensure_ascii=False, indent=1))
         part = Part("arguments", f"{definition.name} of {server.name}", written)
-        where = describe_destination(server)
+        # Where data would be sent: the host, or the program.
+        destination = urlsplit(server.url).netloc if server.url else describe_target(server)
         title = f"{server.name}: {definition.title or definition.name}"
-        return Preview(title, (part,), paths=paths, destination=where, lift="*")
+        return Preview(title, (part,), paths=paths, destination=destination, lift="*")
 
     about = definition.description or definition.title or definition.name
     return Tool(
@@ -147,7 +153,7 @@ def make_tool(
         parameters=definition.parameters,
         capabilities=choose_capabilities(server, definition),
         run=run,
-        title=lambda arguments: f"{server.name}: {definition.name} {_format_arguments(arguments)}".rstrip(),
+        title=describe_call,
         preview=preview,
         deferred=True,
         keywords=(server.name, definition.name, definition.title, "mcp"),
@@ -155,37 +161,9 @@ def make_tool(
     )
 
 
-def _format_arguments(arguments: Arguments) -> str:
-    shown = (str(value) for value in arguments.values() if isinstance(value, str | int | float))
-    return single_line(" ".join(shown), 80)
-
-
-async def _call_tool(
-    supervisors: SupervisorLookup, server: str, name: str, arguments: Arguments, context: Context
-) -> Done:
-    supervisor = supervisors.supervisor(server)
-    try:
-        connection = await supervisor.connected()
-        await _require_approval(supervisor, name, context)
-        report = context.running().progress
-        asking = supervisors.asking(server, context)
-
-        def heard(done: float, total: float | None, message: str) -> None:
-            report(f"{message or 'working'} {_format_progress(done, total)}".rstrip() + "\n")
-
-        outcome = await connection.call(name, arguments, asking, heard)
-    except McpFailed as error:
-        raise ToolFailed(error.message, error.hint) from error
-    return make_done(outcome)
-
-
 def make_done(outcome: McpResult) -> Done:
     """A server's result as a tool's result."""
     return Done(outcome.text, outcome.blocks, outcome.structured, outcome.is_error, "none")
-
-
-def _format_progress(done: float, total: float | None) -> str:
-    return f"{done:g}/{total:g}" if total else f"{done:g}" if done else ""
 
 
 async def _require_approval(supervisor: ServerSupervisor, name: str, context: Context) -> None:
@@ -193,14 +171,10 @@ async def _require_approval(supervisor: ServerSupervisor, name: str, context: Co
     if name not in supervisor.changed:
         return
     changed, server = supervisor.changed[name], supervisor.server.name
-    text = (
-        f"the tool {name} of the MCP server {server} has changed since it was approved, so it was not called"
-    )
+    text = f"{name} of the MCP server {server} has changed since it was approved, so it was not called"
     hint = f"the user can look at the change and approve it with /mcp approve {server}"
-    refused = ToolFailed(f"{text}:\n{changed}\n", hint)
-    question = (
-        f"The MCP server {server} has changed the description of {name} since it was approved:\n{changed}"
-    )
+    refused = ToolFailed(f"the tool {text}:\n{changed}\n", hint)
+    question = f"The MCP server {server} has changed the tool {name} since it was approved:\n{changed}"
     field = FormField("answer", "Call it?", "choice", True, (YES, NO), (), NO)
     try:
         answer = await context.session.ask_form(question, (field,), source=f"MCP server {server}")
@@ -213,10 +187,6 @@ async def _require_approval(supervisor: ServerSupervisor, name: str, context: Co
     await supervisor.accept(name)
 
 
-# One word, with or without quotes; an open quote extends to the end.
-ARGUMENT_WORD = re.compile(r"""(?:[^\s"']|"[^"]*(?:"|$)|'[^']*(?:'|$))+""")
-
-
 def make_command(
     supervisors: SupervisorLookup, server: McpServer, definition: PromptDefinition, name: str
 ) -> Command:
@@ -226,8 +196,8 @@ def make_command(
         try:
             values = await _collect_arguments(definition.arguments, invoked, context)
             connection = await supervisors.supervisor(server.name).connected()
-            asking = supervisors.asking(server.name, context)
-            prompt = await connection.prompt(definition.name, values, asking)
+            handler = supervisors.request_handler(server.name, context)
+            prompt = await connection.prompt(definition.name, values, handler)
         except McpFailed as error:
             return Show((Text(str(error)),))
         return AsPrompt(prompt.text)
@@ -250,7 +220,8 @@ async def _complete_argument(
     """Values that the server offers for the argument at the end of `text`. Empty if the server is not ready
     or a complete value is already there, so that Enter sends."""
     supervisor = supervisors.supervisor(server)
-    start, word = _last_word(text)
+    words = [match for match in ARGUMENT_WORD.finditer(text) if match.end() == len(text)]
+    start, word = (words[-1].start(), words[-1].group()) if words else (len(text), "")
     known = _parse_arguments(definition.arguments, text[:start])
     argument, typed = _match_argument(definition.arguments, known, word)
     if argument is None or supervisor.state != "ready" or not (typed or argument.required):
@@ -262,19 +233,13 @@ async def _complete_argument(
         return ()
     if typed in values:
         return ()
-    operands = f"{argument.name}=" if word.startswith(f"{argument.name}=") else ""
+    prefix = f"{argument.name}=" if word.startswith(f"{argument.name}=") else ""
     about = argument.description or argument.name
     return tuple(
-        Completion(f"{operands}{shlex.quote(value)} ", value, single_line(about, 100), start, len(text))
+        Completion(f"{prefix}{shlex.quote(value)} ", value, single_line(about, 100), start, len(text))
         for value in values
         if value
     )
-
-
-def _last_word(text: str) -> tuple[int, str]:
-    """The start of the word at the end, and the word."""
-    words_found = [match for match in ARGUMENT_WORD.finditer(text) if match.end() == len(text)]
-    return (words_found[-1].start(), words_found[-1].group()) if words_found else (len(text), "")
 
 
 def _match_argument(
@@ -282,29 +247,22 @@ def _match_argument(
 ) -> tuple[PromptArgument | None, str]:
     """The argument that `word` belongs to, and the part of its value typed so far."""
     name, equals, value = word.partition("=")
-    for argument in arguments:
-        if equals and argument.name == name:
-            return argument, _strip_quotes(value)
-    return next((argument for argument in arguments if argument.name not in known), None), _strip_quotes(word)
-
-
-def _strip_quotes(word: str) -> str:
-    return word.replace('"', "").replace("'", "")
+    argument = next((argument for argument in arguments if equals and argument.name == name), None)
+    if argument is None:
+        argument, value = next((free for free in arguments if free.name not in known), None), word
+    return argument, value.replace('"', "").replace("'", "")
 
 
 async def _collect_arguments(
     arguments: tuple[PromptArgument, ...], invoked: Invoked, context: Context
 ) -> Mapping[str, str]:
-    """The arguments of a prompt: `name=value`, or in order; further words belong to the last one. The user is
-    asked for missing ones. Raises `McpFailed`."""
-    passed = {argument.name: invoked.arguments.get(argument.name) for argument in arguments}
-    # A screen also sends the words after the name as an argument.
-    operands = {
-        name: str(argument)
-        for name, argument in passed.items()
-        if argument is not None and argument != invoked.text
-    }
-    values = _parse_arguments(arguments, invoked.text) | operands
+    """The arguments of a prompt. The user is asked for missing ones. Raises `McpFailed`."""
+    values = _parse_arguments(arguments, invoked.text)
+    for argument in arguments:
+        value = invoked.arguments.get(argument.name)
+        # A screen also sends the words after the name as an argument.
+        if value is not None and value != invoked.text:
+            values[argument.name] = str(value)
     missing = tuple(argument for argument in arguments if argument.required and not values.get(argument.name))
     if not missing:
         return values
@@ -323,20 +281,21 @@ async def _collect_arguments(
 
 
 def _parse_arguments(arguments: tuple[PromptArgument, ...], text: str) -> dict[str, str]:
+    """Parse `name=value`, or values in order; further words belong to the last argument."""
     try:
         words = shlex.split(text)
     except ValueError:
         words = text.split()
     names = [argument.name for argument in arguments]
     values: dict[str, str] = {}
-    loose: list[str] = []
+    unnamed: list[str] = []
     for word in words:
         name, equals, value = word.partition("=")
         if equals and name in names:
             values[name] = value
         else:
-            loose.append(word)
+            unnamed.append(word)
     free = [name for name in names if name not in values]
-    if free and len(loose) > len(free):
-        loose = [*loose[: len(free) - 1], " ".join(loose[len(free) - 1 :])]
-    return values | dict(zip(free, loose, strict=False))
+    if free and len(unnamed) > len(free):
+        unnamed = [*unnamed[: len(free) - 1], " ".join(unnamed[len(free) - 1 :])]
+    return values | dict(zip(free, unnamed, strict=False))

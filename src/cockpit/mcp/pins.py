@@ -1,8 +1,8 @@
-"""What the user approved for each server: its command line or address, and the descriptions of its tools.
+"""Stores what the user approved for each server: its command line or address, and its tools' definitions.
 
-A file per root, and one for the servers of the user's own files, in the state folder. A server whose command
-or address changed does not start, and a tool whose description changed is not called, until the user approves
-it again. Call it in worker threads.
+There is a file per root, and one for the servers of the user's own files, in the state folder. A server whose
+command or address changed does not start, and a tool whose definition changed is not called, until the user
+approves it again. Call it in worker threads.
 """
 
 import difflib
@@ -53,8 +53,8 @@ def fingerprint(server: McpServer, root: str) -> str:
     values = sorted(
         (name, "" if is_secret_variable(name) else value) for name, value in server.environment.items()
     )
-    text = [server.name, list(server.command), server.url, server.transport, server.cwd, values]
-    raw = json.dumps([*text, sorted(server.headers), files]).encode("utf-8", "surrogatepass")
+    target = [server.name, list(server.command), server.url, server.transport, server.cwd, values]
+    raw = json.dumps([*target, sorted(server.headers), files]).encode("utf-8", "surrogatepass")
     return hashlib.sha256(raw).hexdigest()
 
 
@@ -78,8 +78,7 @@ class PinStore:
         self._user = folder / "mcp" / "user.json"
 
     def status(self, server: McpServer) -> PinStatus:
-        """Whether a server may start. A server of the user's own files is approved as first seen and must
-        stay the same."""
+        """Whether a server may start. One of the user's own files is approved as first seen."""
         entry, now = self._load(server), fingerprint(server, self._root)
         if entry.get("target") == now:
             return PinStatus(True)
@@ -87,12 +86,9 @@ class PinStore:
         if entry.get("refused") == now:
             return PinStatus(False, "the user rejected it", True)
         if entry.get("target"):
-            was = str(entry.get("words"))
-            change = (
-                f"it was {was!r} and is now {words!r}"
-                if was != words
-                else f"the files that {words!r} runs have changed"
-            )
+            before, change = str(entry.get("words")), f"the files that {words!r} runs have changed"
+            if before != words:
+                change = f"it was {before!r} and is now {words!r}"
             return PinStatus(False, f"it changed since it was approved: {change}")
         if is_project_server(server):
             return PinStatus(False, f"this project wants to start {words!r}" if server.command else words)
@@ -100,25 +96,30 @@ class PinStore:
 
     def approve(self, server: McpServer) -> None:
         """Store the approval of the server as it is now. Its tools are approved when they are next seen."""
-        self._save(server, {"target": fingerprint(server, self._root), "words": describe_target(server)})
+        self._save(server, self._target("target", server))
 
     def refuse(self, server: McpServer) -> None:
         """Store the rejection of the server as it is now."""
-        self._save(server, {"refused": fingerprint(server, self._root), "words": describe_target(server)})
+        self._save(server, self._target("refused", server))
+
+    def _target(self, key: str, server: McpServer) -> dict[str, Json]:
+        return {key: fingerprint(server, self._root), "words": describe_target(server)}
 
     def forget(self, server: McpServer) -> None:
         """Delete everything stored about the server."""
         self._save(server, None)
 
-    def checked(self, server: McpServer, tools: tuple[ToolDefinition, ...]) -> "PinnedTools":
-        """`tools` with their approved definitions, and the changes since then.
+    def checked(
+        self, server: McpServer, tools: tuple[ToolDefinition, ...]
+    ) -> tuple[tuple[ToolDefinition, ...], Mapping[str, str]]:
+        """`tools` with their approved definitions, and the changes since then by tool.
 
         A tool seen for the first time is approved as it is. One that disappears stays stored, so that it
         cannot come back with another description.
         """
         entry = self._load(server)
         known = dict(cast("Mapping[str, Mapping[str, Json]]", entry.get("tools") or {}))
-        status: list[ToolDefinition] = []
+        pinned: list[ToolDefinition] = []
         changed: dict[str, str] = {}
         fresh = False
         for tool in tools:
@@ -129,11 +130,10 @@ class PinStore:
             elif before != now:
                 changed[tool.name] = diff_definitions(before, now)
                 tool = _approved_definition(before, tool)
-            status.append(tool)
+            pinned.append(tool)
         if fresh or "target" not in entry:
-            target = {"target": fingerprint(server, self._root), "words": describe_target(server)}
-            self._save(server, {**target, "tools": cast("Json", known)})
-        return PinnedTools(tuple(status), changed)
+            self._save(server, {**self._target("target", server), "tools": cast("Json", known)})
+        return tuple(pinned), changed
 
     def accept(self, server: McpServer, tools: tuple[ToolDefinition, ...]) -> None:
         """Store the approval of the definitions as they are now."""
@@ -159,33 +159,19 @@ class PinStore:
             write_atomically(file, json.dumps(entries, indent=1).encode(), private=True)
 
 
-@dataclass(frozen=True, slots=True)
-class PinnedTools:
-    """Tools with their approved definitions; `changed` describes the changes of those that differ now."""
-
-    tools: tuple[ToolDefinition, ...]
-    changed: Mapping[str, str]
-
-
 def diff_definitions(before: Mapping[str, Json], now: Mapping[str, Json]) -> str:
     """The changes line by line, for the user."""
-    lines = [
-        line
-        for line in difflib.unified_diff(
-            _definition_lines(before), _definition_lines(now), "approved", "now", n=1, lineterm=""
-        )
-        if not line.startswith("@@")
-    ]
+    old, new = (
+        json.dumps(definition, ensure_ascii=False, indent=1, sort_keys=True).split("\n")
+        for definition in (before, now)
+    )
+    diff = difflib.unified_diff(old, new, "approved", "now", n=1, lineterm="")
+    lines = [line for line in diff if not line.startswith("@@")]
     more = f"\n... and {len(lines) - MAX_DIFF_LINES} lines more" if len(lines) > MAX_DIFF_LINES else ""
     return "\n".join(lines[:MAX_DIFF_LINES]) + more
 
 
-def _definition_lines(definition: Mapping[str, Json]) -> list[str]:
-    return json.dumps(definition, ensure_ascii=False, indent=1, sort_keys=True).split("\n")
-
-
 def _definition_to_json(tool: ToolDefinition) -> dict[str, Json]:
-    """A definition in the form of its JSON."""
     return cast("dict[str, Json]", json.loads(json.dumps(asdict(tool))))
 
 

@@ -1,9 +1,9 @@
-"""Differences between protocol versions, and results that the SDK would reject. Imports the SDK.
+"""Repairs results that the SDK would reject, and detects older protocol versions. Imports the SDK.
 
-A broken row in a list, or a kind of content newer than this program, must not lose all the others. A result
-of the 2026-07-28 protocol without a `resultType` is complete, though the SDK refuses it. On pipes a server
-that does not answer `server/discover` counts as an older one after `DISCOVER_TIMEOUT` (the SDK would wait ten
-seconds); its late answer is dropped.
+One invalid row in a list, or content of an unknown kind, must not lose all the others. A result of the
+2026-07-28 protocol without a `resultType` is complete, though the SDK refuses it. A server on pipes that does
+not answer `server/discover` counts as an older one after `DISCOVER_TIMEOUT` (the SDK would wait ten seconds);
+its late answer is dropped.
 """
 
 import json
@@ -27,39 +27,43 @@ LIST_METHODS: dict[str, tuple[str, str, type[BaseModel]]] = {
     "resources/templates/list": ("resourceTemplates", "template", types.ResourceTemplate),
 }
 CALL_METHOD = "tools/call"
-REPAIRED_METHODS = frozenset({*LIST_METHODS, CALL_METHOD})
+DISCOVER_METHOD = "server/discover"
+VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
+# A newer server that starts slowly rejects the older handshake, and the SDK tries the newer one again.
+DISCOVER_TIMEOUT = 3.0
 CONTENT_KINDS = frozenset({"text", "image", "audio", "resource_link", "resource"})
 # The SDK validates results against a tool's own schema, and these keywords can make that endless.
 UNBOUNDED_KEYWORDS = frozenset({"pattern", "patternProperties", "$ref", "$dynamicRef", "$recursiveRef"})
 MAX_ROW_DEPTH = 60
+MAX_REPORTED = 20
+IncomingMessage = SessionMessage | Exception
 
 
 def repair_result(method: str, result: dict[str, Any], left_out: list[str]) -> dict[str, Any]:
-    """The result of `method`, unchanged if it is valid. Rows left out of a list are reported in
-    `left_out`."""
-    return _repair_call(result) if method == CALL_METHOD else _repair_list(method, result, left_out)
-
-
-def _repair_list(method: str, result: dict[str, Any], left_out: list[str]) -> dict[str, Any]:
-    key, what, kind = LIST_METHODS[method]
+    """The result of `method`, unchanged if it is valid. Rows left out of a list are added to `left_out`."""
+    if method == CALL_METHOD:
+        return _repair_call(result)
+    key, kind, model = LIST_METHODS[method]
     rows = result.get(key)
     if not isinstance(rows, list):
         return result
-    stored = []
+    valid = []
     for row in rows:
-        if problem := _explain_row(row, kind):
+        if problem := _explain_row(row, model):
             name = row.get("name") if isinstance(row, dict) else None
-            left_out.append(f"{what} {single_line(str(name or '?'), 80)} is left out: {problem}")
+            left_out.append(f"{kind} {single_line(str(name or '?'), 80)} is left out: {problem}")
+        elif kind == "tool" and _has_unbounded_keyword(row.get("outputSchema")):
+            valid.append({name: value for name, value in row.items() if name != "outputSchema"})
         else:
-            stored.append(_drop_unbounded_schema(row) if what == "tool" else row)
-    return {**result, key: stored}
+            valid.append(row)
+    return {**result, key: valid}
 
 
-def _explain_row(row: Any, kind: type[BaseModel]) -> str:
+def _explain_row(row: Any, model: type[BaseModel]) -> str:
     if _is_too_deep(row, 0):
         return "it is nested too deeply"
     try:
-        kind.model_validate(row, by_name=False)
+        model.model_validate(row, by_name=False)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         return single_line(f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}", 200)
@@ -73,12 +77,6 @@ def _is_too_deep(value: Any, depth: int) -> bool:
     return any(_is_too_deep(child, depth + 1) for child in inner)
 
 
-def _drop_unbounded_schema(row: dict[str, Any]) -> dict[str, Any]:
-    if not row.get("outputSchema") or not _has_unbounded_keyword(row["outputSchema"]):
-        return row
-    return {key: value for key, value in row.items() if key != "outputSchema"}
-
-
 def _has_unbounded_keyword(value: Any) -> bool:
     if isinstance(value, dict):
         return not UNBOUNDED_KEYWORDS.isdisjoint(value) or any(
@@ -88,20 +86,12 @@ def _has_unbounded_keyword(value: Any) -> bool:
 
 
 def _repair_call(result: dict[str, Any]) -> dict[str, Any]:
-    """A call's result with unknown kinds of content as JSON text, and empty content where only structured
-    content is present."""
+    """A call's result with content of unknown kinds as JSON text. Absent content becomes an empty list."""
     if result.get("resultType", "complete") != "complete":
         return result
-    out = dict(result)
     content = result.get("content")
-    if isinstance(content, str):
-        out["content"] = [_text_content(content)]
-    elif not isinstance(content, list):
-        out["content"] = []
-    else:
-        out["content"] = [
-            item if _is_known_content(item) else _text_content(json.dumps(item)) for item in content
-        ]
+    items = [_text_content(content)] if isinstance(content, str) else content
+    out = {**result, "content": [_repair_item(item) for item in items] if isinstance(items, list) else []}
     structured = result.get("structuredContent")
     if structured is not None and not isinstance(structured, dict):
         out["content"] = [*out["content"], _text_content(json.dumps(structured))]
@@ -109,38 +99,30 @@ def _repair_call(result: dict[str, Any]) -> dict[str, Any]:
     return out
 
 
-def _is_known_content(value: Any) -> bool:
-    return isinstance(value, dict) and value.get("type") in CONTENT_KINDS
+def _repair_item(item: Any) -> dict[str, Any]:
+    known = isinstance(item, dict) and item.get("type") in CONTENT_KINDS
+    return item if known else _text_content(json.dumps(item))
 
 
 def _text_content(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
 
 
-# A newer server that starts slowly rejects the older handshake, and the SDK tries the newer one again.
-DISCOVER_TIMEOUT = 3.0
-DISCOVER_METHOD = "server/discover"
-MAX_REPORTED = 20
-VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
-IncomingMessage = SessionMessage | Exception
-
-
 class ProtocolCompat:
-    """Filters the messages of one connection: `sent` sees each message to the server, `repair` each from
-    it."""
+    """Filters the messages of one connection: `sent` those to the server, `repair` those from it."""
 
     def __init__(self) -> None:
         self._is_later = False
         self._given_up: RequestId | None = None
-        self._asked: dict[RequestId, str] = {}
+        self._pending: dict[RequestId, str] = {}
         self._left_out: list[str] = []
         self.probe: RequestId | None = None
 
     def sent(self, message: JSONRPCMessage) -> None:
         if isinstance(message, JSONRPCRequest):
             self._is_later = VERSION_KEY in ((message.params or {}).get("_meta") or {})
-            if message.method in REPAIRED_METHODS:
-                self._asked[message.id] = message.method
+            if message.method in (*LIST_METHODS, CALL_METHOD):
+                self._pending[message.id] = message.method
             if message.method == DISCOVER_METHOD:
                 self.probe = message.id
 
@@ -152,7 +134,7 @@ class ProtocolCompat:
             return None
         if message.id == self.probe:
             self.probe = None
-        method = self._asked.pop(message.id, "") if message.id is not None else ""
+        method = self._pending.pop(message.id, "") if message.id is not None else ""
         if not isinstance(message, JSONRPCResponse):
             return message
         result = message.result
@@ -164,11 +146,11 @@ class ProtocolCompat:
 
     def left_out(self) -> list[str]:
         """What was left out of lists since the last call, with the reasons."""
-        left, self._left_out = self._left_out[:MAX_REPORTED], []
-        return left
+        rows, self._left_out = self._left_out[:MAX_REPORTED], []
+        return rows
 
     def give_up(self, probe: RequestId) -> JSONRPCError | None:
-        """The error given to the SDK in place of a missing answer, None if the server answered."""
+        """The error that the SDK receives in place of a missing answer, None if the server answered."""
         if self.probe != probe:
             return None
         self.probe, self._given_up = None, probe
@@ -195,11 +177,11 @@ class _CompatReadStream:
 
     async def receive(self) -> IncomingMessage:
         while True:
-            got = await self._inner.receive()
-            if isinstance(got, Exception):
-                return got
-            if (message := self._compat.repair(got.message)) is not None:
-                return got if message is got.message else SessionMessage(message, got.metadata)
+            received = await self._inner.receive()
+            if isinstance(received, Exception):
+                return received
+            if (message := self._compat.repair(received.message)) is not None:
+                return SessionMessage(message, received.metadata)
 
     async def aclose(self) -> None:
         await self._inner.aclose()

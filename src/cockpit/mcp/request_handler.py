@@ -1,16 +1,15 @@
-"""Handles what a server requests during a session: forms go to the user, sampling to a model that the user
-allows."""
+"""Handles a server's requests in a session: forms go to the user, sampling to a model if the user agrees."""
 
 from cockpit.errors import CockpitError
 from cockpit.mcp.values import SamplingReply, SamplingRequest
 from cockpit.plugin.context import Context, FormAnswer, UserUnavailable
 from cockpit.plugin.models import ModelRequest
-from cockpit.protocol.content import Block, Image, Text
+from cockpit.protocol.content import Image, Text
 from cockpit.protocol.events import FormField, Noticed
 from cockpit.protocol.messages import AssistantMessage, Message, UserMessage
 from cockpit.protocol.safe_text import clean
 
-MOST_TOKENS = 8_192
+MAX_TOKENS = 8_192
 MAX_SHOWN = 1_500
 ONCE, SESSION, NO = "this once", "for this session", "no"
 
@@ -38,7 +37,7 @@ class SessionRequestHandler:
 
     async def sample(self, request: SamplingRequest) -> SamplingReply:
         """Ask the user each time, until they allow it for the session."""
-        if not await self._may(request):
+        if not await self._is_allowed(request):
             return SamplingReply(refused="the user did not allow it")
         try:
             answer = await self._context.models.complete(request.tier, _model_request(request))
@@ -49,31 +48,27 @@ class SessionRequestHandler:
 
     def _show(self, request: SamplingRequest, answer: str, model: str) -> None:
         """Show the request and the answer in the Trace, also when the user is no longer asked."""
-        question, message = _shorten(_format_request(request)), _shorten(clean(answer))
-        text = f"{self._source} asked {model}:\n\n{question}\n\nAnswer sent to the server:\n\n{message}"
+        text = f"{self._source} asked {model}:\n\n{_shorten(_format_request(request))}"
+        text += f"\n\nAnswer sent to the server:\n\n{_shorten(clean(answer))}"
         notice = Noticed("mcp", "show", (Text(text),), {"source": self._source, "model": model})
         self._context.session.emit(notice)
 
-    async def _may(self, request: SamplingRequest) -> bool:
+    async def _is_allowed(self, request: SamplingRequest) -> bool:
         session = self._context.session
         if session.id in self._allowed_sessions:
             return True
+        # Everything that the model would get, and the maximum cost.
+        limit, shown = min(request.max_tokens, MAX_TOKENS), _shorten(_format_request(request))
+        question = f"It wants to ask a model at your expense (at most {limit} tokens of answer):\n\n{shown}"
         field = FormField("allow", "Let it?", "choice", True, (ONCE, SESSION, NO), (), ONCE)
         try:
-            answer = await session.ask_form(_sampling_question(request), (field,), source=self._source)
+            answer = await session.ask_form(question, (field,), source=self._source)
         except UserUnavailable:
             return False
-        chosen = answer.values.get("allow") if answer.action == "accept" else NO
-        if chosen == SESSION:
+        choice = answer.values.get("allow") if answer.action == "accept" else NO
+        if choice == SESSION:
             self._allowed_sessions.add(session.id)
-        return chosen in (ONCE, SESSION)
-
-
-def _sampling_question(request: SamplingRequest) -> str:
-    """The question to the user: everything that the model would get, and the maximum cost."""
-    most = min(request.most_tokens, MOST_TOKENS)
-    shown = _shorten(_format_request(request))
-    return f"It wants to ask a model at your expense (at most {most} tokens of answer):\n\n{shown}"
+        return choice in (ONCE, SESSION)
 
 
 def _format_request(request: SamplingRequest) -> str:
@@ -84,23 +79,17 @@ def _format_request(request: SamplingRequest) -> str:
 
 
 def _shorten(text: str) -> str:
-    return (
-        f"{text[:MAX_SHOWN]}\n... and {len(text) - MAX_SHOWN} more characters"
-        if len(text) > MAX_SHOWN
-        else text
-    )
+    rest = len(text) - MAX_SHOWN
+    return f"{text[:MAX_SHOWN]}\n... and {rest} more characters" if rest > 0 else text
 
 
 def _model_request(request: SamplingRequest) -> ModelRequest:
     messages: list[Message] = []
     for message in request.messages:
-        match message.role:
-            case "user":
-                pictures: tuple[Block, ...] = tuple(
-                    block for block in message.blocks if isinstance(block, Image)
-                )
-                messages.append(UserMessage((Text(message.text), *pictures)))
-            case "assistant":
-                messages.append(AssistantMessage(message.text))
-    most = max(1, min(request.most_tokens, MOST_TOKENS))
-    return ModelRequest("", request.system, tuple(messages), max_tokens=most)
+        if message.role == "user":
+            images = (block for block in message.blocks if isinstance(block, Image))
+            messages.append(UserMessage((Text(message.text), *images)))
+        else:
+            messages.append(AssistantMessage(message.text))
+    limit = max(1, min(request.max_tokens, MAX_TOKENS))
+    return ModelRequest("", request.system, tuple(messages), max_tokens=limit)

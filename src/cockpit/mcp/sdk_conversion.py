@@ -15,7 +15,6 @@ from cockpit.mcp.values import (
     McpResult,
     PromptArgument,
     PromptDefinition,
-    PromptText,
     ResourceDefinition,
     SamplingMessage,
     SamplingRequest,
@@ -38,10 +37,10 @@ class UnsafeDefinition(ValueError):
     """A definition that cannot be made safe; the message says why."""
 
 
-def clean_prose(text: str, most: int = MAX_TEXT) -> str:
-    """Prose of a definition, without escape sequences and invisible characters, at most `most` characters."""
-    safe = clean_output(text[: most * 2]).replace("\ufffd", "").strip()
-    return safe if len(safe) <= most else f"{safe[: most - 1].rstrip()}…"
+def clean_prose(text: str, limit: int = MAX_TEXT) -> str:
+    """Prose of a definition, without escape sequences and invisible characters, cut after `limit`."""
+    safe = clean_output(text[: limit * 2]).replace("\ufffd", "").strip()
+    return safe if len(safe) <= limit else f"{safe[: limit - 1].rstrip()}…"
 
 
 def clean_schema(raw: Mapping[str, Json]) -> dict[str, Json]:
@@ -55,10 +54,10 @@ def clean_schema(raw: Mapping[str, Json]) -> dict[str, Json]:
     return out
 
 
-def require_visible(text: str, what: str) -> str:
+def require_visible(text: str, label: str) -> str:
     """Return `text` unchanged. Raises `UnsafeDefinition` if it contains invisible characters."""
     if clean(text) != text:
-        raise UnsafeDefinition(f"{what} contains invisible characters: {clean(text)[:80]!r}")
+        raise UnsafeDefinition(f"{label} contains invisible characters: {clean(text)[:80]!r}")
     return text
 
 
@@ -92,11 +91,8 @@ def _clean_value(value: Json, depth: int) -> Json:
 def _clean_prose_value(value: Json) -> Json:
     if isinstance(value, str):
         return clean_prose(value, MAX_NOTE)
-    return (
-        clean_prose(json.dumps(value, ensure_ascii=False), MAX_NOTE)
-        if isinstance(value, list | dict)
-        else value
-    )
+    is_nested = isinstance(value, list | dict)
+    return clean_prose(json.dumps(value, ensure_ascii=False), MAX_NOTE) if is_nested else value
 
 
 SdkContent = (
@@ -108,13 +104,13 @@ def convert_welcome(
     protocol: str, info: types.Implementation | None, can: types.ServerCapabilities, instructions: str | None
 ) -> ServerWelcome:
     names = ("tools", "prompts", "resources", "completions", "logging")
-    owner = frozenset(name for name in names if getattr(can, name) is not None)
-    text = clean_prose(instructions or "")
-    later = protocol in MODERN_PROTOCOL_VERSIONS
-    if info is None:
-        return ServerWelcome(protocol, instructions=text, can=owner, is_later=later)
     return ServerWelcome(
-        protocol, single_line(info.name, 100), single_line(info.version, 40), text, owner, later
+        protocol,
+        single_line(info.name, 100) if info is not None else "",
+        single_line(info.version, 40) if info is not None else "",
+        clean_prose(instructions or ""),
+        frozenset(name for name in names if getattr(can, name) is not None),
+        protocol in MODERN_PROTOCOL_VERSIONS,
     )
 
 
@@ -139,36 +135,26 @@ def convert_tool(raw: types.Tool) -> ToolDefinition:
 
 def convert_prompt(raw: types.Prompt) -> PromptDefinition:
     """A prompt, cleaned. Raises `UnsafeDefinition`."""
-    arguments = tuple(
-        PromptArgument(
-            require_visible(a.name, "an argument"), clean_prose(a.description or "", 200), bool(a.required)
+    arguments = []
+    for argument in raw.arguments or ():
+        name, about = (
+            require_visible(argument.name, "an argument"),
+            clean_prose(argument.description or "", 200),
         )
-        for a in raw.arguments or ()
-    )
-    return PromptDefinition(
-        require_visible(raw.name, "its name"), clean_prose(raw.description or raw.title or "", 400), arguments
-    )
+        arguments.append(PromptArgument(name, about, bool(argument.required)))
+    about = clean_prose(raw.description or raw.title or "", 400)
+    return PromptDefinition(require_visible(raw.name, "its name"), about, tuple(arguments))
 
 
-def convert_resource(raw: types.Resource) -> ResourceDefinition:
-    """A resource, cleaned. Raises `UnsafeDefinition`."""
+def convert_resource(raw: types.Resource | types.ResourceTemplate) -> ResourceDefinition:
+    """A resource or a template, cleaned. Raises `UnsafeDefinition`."""
+    uri = raw.uri_template if isinstance(raw, types.ResourceTemplate) else str(raw.uri)
     return ResourceDefinition(
-        uri=require_visible(str(raw.uri), "its address"),
+        uri=require_visible(uri, "its address"),
         name=single_line(raw.title or raw.name, 200),
         description=clean_prose(raw.description or "", 400),
         media_type=single_line(raw.mime_type or "", 100),
-        size=raw.size or 0,
-    )
-
-
-def convert_template(raw: types.ResourceTemplate) -> ResourceDefinition:
-    """A resource template, cleaned. Raises `UnsafeDefinition`."""
-    return ResourceDefinition(
-        uri=require_visible(raw.uri_template, "its address"),
-        name=single_line(raw.title or raw.name, 200),
-        description=clean_prose(raw.description or "", 400),
-        media_type=single_line(raw.mime_type or "", 100),
-        is_template=True,
+        is_template=isinstance(raw, types.ResourceTemplate),
     )
 
 
@@ -198,19 +184,14 @@ def _repeats_structured(content: Sequence[SdkContent], structured: Json) -> bool
 
 def convert_contents(content: Sequence[SdkContent]) -> tuple[str, tuple[Block, ...]]:
     """Content as text for a model and as blocks for the user."""
-    texts: list[str] = []
-    blocks: list[Block] = []
-    for item in content:
-        text, block = _convert_content(item)
-        texts.append(text)
-        blocks.append(block)
-    return "\n\n".join(text for text in texts if text), tuple(blocks)
+    pairs = [_convert_content(item) for item in content]
+    return "\n\n".join(text for text, _ in pairs if text), tuple(block for _, block in pairs)
 
 
 def _convert_content(raw: SdkContent) -> tuple[str, Block]:
     match raw:
-        case types.TextContent(text=clean_message):
-            text = clean_output(clean_message)
+        case types.TextContent():
+            text = clean_output(raw.text)
             return text, Text(text)
         case types.ImageContent(data=data, mime_type=kind):
             alt = f"{single_line(kind, 60)}, {_format_size(data)}"
@@ -232,9 +213,10 @@ def _convert_content(raw: SdkContent) -> tuple[str, Block]:
 def _convert_embedded(inner: types.TextResourceContents | types.BlobResourceContents) -> tuple[str, Block]:
     uri, kind = single_line(str(inner.uri)), single_line(inner.mime_type or "", 100)
     match inner:
-        case types.TextResourceContents(text=clean_message):
-            text = clean_output(clean_message)
-            return f"[resource {uri}]\n{text}", Code(text, _code_language(kind), uri)
+        case types.TextResourceContents():
+            text = clean_output(inner.text)
+            language = kind.rpartition("/")[2].removeprefix("x-").partition(";")[0]
+            return f"[resource {uri}]\n{text}", Code(text, language, uri)
         case types.BlobResourceContents(blob=blob):
             alt = f"{uri} {kind}, {_format_size(blob)}".strip()
             if kind.startswith("image/"):
@@ -251,31 +233,25 @@ def convert_resource_text(result: types.ReadResourceResult) -> McpResult:
     return McpResult(text or "(it is empty)", tuple(block for _, block in pairs))
 
 
-def convert_prompt_text(result: types.GetPromptResult) -> PromptText:
+def convert_prompt_text(result: types.GetPromptResult) -> McpResult:
     """A prompt's messages as one text, with the assistant's messages marked."""
-    texts: list[str] = []
-    blocks: list[Block] = []
-    for message in result.messages:
-        text, block = _convert_content(message.content)
-        texts.append(text if message.role == "user" else f"[assistant]\n{text}")
-        blocks.append(block)
-    return PromptText("\n\n".join(texts), tuple(blocks))
+    pairs = [_convert_content(message.content) for message in result.messages]
+    marks = ("" if message.role == "user" else "[assistant]\n" for message in result.messages)
+    texts = (f"{mark}{text}" for mark, (text, _) in zip(marks, pairs, strict=True))
+    return McpResult("\n\n".join(texts), tuple(block for _, block in pairs))
 
 
 def convert_sampling(params: types.CreateMessageRequestParams) -> SamplingRequest:
     """A server's request for a model's answer."""
-    wants = params.model_preferences
+    wants = params.model_preferences or types.ModelPreferences()
+    clever = wants.intelligence_priority or 0.0
+    quick = max(wants.speed_priority or 0.0, wants.cost_priority or 0.0)
     tier: Literal["fast", "default", "strong"] = "default"
-    if wants is not None:
-        clever = wants.intelligence_priority or 0.0
-        quick = max(wants.speed_priority or 0.0, wants.cost_priority or 0.0)
-        tier = "strong" if clever > max(quick, 0.5) else "fast" if quick > max(clever, 0.5) else "default"
-    hints = tuple(
-        single_line(hint.name or "", 60) for hint in (wants.hints or () if wants is not None else ())
-    )
+    if max(clever, quick) > 0.5 and clever != quick:
+        tier = "strong" if clever > quick else "fast"
     messages = tuple(_convert_message(message) for message in params.messages)
     system = clean_output(params.system_prompt or "")
-    return SamplingRequest(messages, system, params.max_tokens, tier, hints)
+    return SamplingRequest(messages, system, params.max_tokens, tier)
 
 
 def _convert_message(raw: types.SamplingMessage) -> SamplingMessage:
@@ -300,10 +276,6 @@ def _convert_message(raw: types.SamplingMessage) -> SamplingMessage:
 def _format_size(data: str) -> str:
     size = len(data) * 3 // 4
     return f"{size / 1024:.0f} KB" if size >= 1024 else f"{size} bytes"
-
-
-def _code_language(media_type: str) -> str:
-    return media_type.rpartition("/")[2].removeprefix("x-").partition(";")[0]
 
 
 def clean_message(text: str) -> str:

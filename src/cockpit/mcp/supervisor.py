@@ -1,8 +1,7 @@
 """Supervises one server: starts it when needed, restarts it when it dies, and ends it.
 
-Does not start what the user has not approved, and decides nothing about calls. It remembers which servers
-only understand the older handshake (an empty file per server in the state folder, valid for a week), so that
-they are not probed at every start.
+Never starts what the user has not approved. Stores which servers only understand the older handshake (an
+empty file per server in the state folder, valid for a week), so that they are not probed at every start.
 """
 
 import asyncio
@@ -17,11 +16,11 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from cockpit.mcp.connection import McpConnection
+from cockpit.mcp.oauth import auth_for
 from cockpit.mcp.pins import PinStore, describe_target, is_project_server
 from cockpit.mcp.request_handler import SessionRequestHandler
 from cockpit.mcp.tool_names import DISALLOWED_CHARACTERS
 from cockpit.mcp.values import (
-    AuthProvider,
     ChangedList,
     ConnectionSettings,
     GreetingTimeout,
@@ -34,7 +33,15 @@ from cockpit.plugin.context import ConnectionRow, ConnectionState, Context
 from cockpit.plugin.values import McpServer
 from cockpit.workspace.processes.server_process import ServerLog
 
+CONNECT_SECONDS = 15.0
+CALL_SECONDS = 30.0
 LEGACY_SECONDS = 7 * 24 * 3600.0
+FIRST_BACKOFF = 1.0
+MAX_BACKOFF = 30.0
+MAX_STARTS = 5
+STEADY_SECONDS = 60.0
+REFRESH_DELAY = 0.3
+REFRESH_INTERVAL = 2.0
 GreetingMode = Literal["auto", "legacy"]
 
 
@@ -47,14 +54,8 @@ def load_greeting_mode(state: Path, server: McpServer) -> GreetingMode:
     return "legacy" if 0 <= age < LEGACY_SECONDS else "auto"
 
 
-def other_mode(mode: GreetingMode) -> GreetingMode:
-    """The other handshake."""
-    return "legacy" if mode == "auto" else "auto"
-
-
 def store_greeting_mode(state: Path, server: McpServer, mode: GreetingMode) -> None:
-    """Store which handshake `server` understood. If it cannot be stored, the server is probed again next
-    time."""
+    """Store which handshake `server` understood. If that fails, the server is probed again next time."""
     file = _legacy_marker(state, server)
     with contextlib.suppress(OSError):
         if mode == "auto":
@@ -70,31 +71,20 @@ def _legacy_marker(state: Path, server: McpServer) -> Path:
     return state / "mcp" / "legacy" / hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-FIRST_BACKOFF = 1.0
-MAX_BACKOFF = 30.0
-MAX_STARTS = 5
-STEADY_SECONDS = 60.0
-REFRESH_DELAY = 0.3
-REFRESH_INTERVAL = 2.0
-
-
 @dataclass(frozen=True, slots=True)
-class SupervisorContext:
-    """Settings that all supervisors of a root share. `on_change` is called on each change; its argument says
-    whether the offer changed too."""
+class ServersContext:
+    """Settings that all servers of a root share. `disabled` are names of servers that are switched off;
+    `state` is cockpit's state folder."""
 
     root: str
     state: Path
-    pins: PinStore
-    auth: AuthProvider
-    on_change: Callable[[bool], None]
-    connect_seconds: float = 15.0
-    call_seconds: float = 30.0
+    disabled: tuple[str, ...] = ()
+    connect_seconds: float = CONNECT_SECONDS
+    call_seconds: float = CALL_SECONDS
 
 
 def find_server_log(state: Path, server: McpServer) -> Path:
-    """The log file of a server; `state` is cockpit's state folder. Servers of two projects may have the same
-    name."""
+    """The log file of a server; `state` is cockpit's state folder. Two projects may use the same name."""
     own = server.origin.file if server.origin is not None and is_project_server(server) else ""
     mark = f"-{hashlib.sha256(own.encode('utf-8', 'replace')).hexdigest()[:8]}" if own else ""
     return state / "mcp" / "logs" / f"{DISALLOWED_CHARACTERS.sub('_', server.name)}{mark}.log"
@@ -102,17 +92,22 @@ def find_server_log(state: Path, server: McpServer) -> Path:
 
 class ServerSupervisor:
     """One server. `offer` is its offer with the approved definitions; `changed` describes the tools that
-    differ from them now."""
+    differ from them now. `on_change` is called on each change, with whether the offer changed too."""
 
-    def __init__(self, server: McpServer, ground: SupervisorContext, disabled: bool) -> None:
+    def __init__(
+        self, server: McpServer, context: ServersContext, pins: PinStore, on_change: Callable[[bool], None]
+    ) -> None:
+        disabled = server.disabled or server.name in context.disabled
         self.server = server
         self.offer = ServerOffer()
         self.changed: Mapping[str, str] = {}
-        self._ground = ground
+        self._context = context
+        self._pins = pins
+        self._on_change = on_change
         self._state: ConnectionState = "disabled" if disabled else "waiting"
         self._reason = "switched off" if disabled else ""
         self._connection: McpConnection | None = None
-        self._seen = ServerOffer()
+        self._current_offer = ServerOffer()
         self._task: asyncio.Task[None] | None = None
         self._refresh: asyncio.Task[None] | None = None
         self._is_stale = False
@@ -127,11 +122,11 @@ class ServerSupervisor:
     @property
     def log(self) -> Path:
         """The file with the server's output."""
-        return find_server_log(self._ground.state, self.server)
+        return find_server_log(self._context.state, self.server)
 
     def row(self) -> ConnectionRow:
-        welcome = self._connection.welcome if self._connection is not None else None
-        origin = self.server.origin
+        connection, origin = self._connection, self.server.origin
+        welcome = connection.welcome if connection is not None else None
         return ConnectionRow(
             name=self.server.name,
             state=self._state,
@@ -153,9 +148,9 @@ class ServerSupervisor:
         """Start the server unless it is disabled or running. Returns at once."""
         if self._state == "disabled" or (self._task is not None and not self._task.done()):
             return
-        self._say("starting")
+        self._set_state("starting")
         self._settled.clear()
-        self._task = asyncio.create_task(self._live(), name=f"mcp life {self.server.name}")
+        self._task = asyncio.create_task(self._run(), name=f"mcp supervisor {self.server.name}")
 
     async def settle(self, seconds: float) -> None:
         """Wait until it is ready or has failed, at most `seconds`."""
@@ -167,13 +162,15 @@ class ServerSupervisor:
         if self._state in ("failed", "stopped", "waiting"):
             self.begin()
         if self._state == "ready" and self._connection is not None and self._connection.is_over:
-            # It has just ended and is about to be restarted.
+            # It has just ended and will be restarted.
             self._settled.clear()
             self._state = "starting"
         if self._state == "starting":
-            await self.settle(self._ground.connect_seconds + REFRESH_DELAY)
+            await self.settle(self._context.connect_seconds + REFRESH_DELAY)
         if self._state != "ready" or self._connection is None:
-            raise McpFailed(f"the MCP server {self.server.name} is not available: {self._why()}")
+            raise McpFailed(
+                f"the MCP server {self.server.name} is not available: {self._reason or self._state}"
+            )
         return self._connection
 
     async def stop(self, state: ConnectionState = "stopped", reason: str = "") -> None:
@@ -186,21 +183,21 @@ class ServerSupervisor:
             await self._connection.close()
         await asyncio.gather(*tasks, return_exceptions=True)
         self._connection, self.offer, self.changed = None, ServerOffer(), {}
-        self._say(state, reason)
+        self._set_state(state, reason)
         self._settled.set()
 
     async def accept(self, *names: str) -> None:
         """Approve the current definitions of the tools `names`, or of all tools."""
-        tools = tuple(tool for tool in self._seen.tools if not names or tool.name in names)
-        await asyncio.to_thread(self._ground.pins.accept, self.server, tools)
+        tools = tuple(tool for tool in self._current_offer.tools if not names or tool.name in names)
+        await asyncio.to_thread(self._pins.accept, self.server, tools)
         agreed = {tool.name: tool for tool in tools}
-        mine = tuple(agreed.get(tool.name, tool) for tool in self.offer.tools)
-        self.offer = replace(self.offer, tools=mine)
-        self.changed = {name: what for name, what in self.changed.items() if name not in agreed}
-        self._ground.on_change(True)
+        merged = tuple(agreed.get(tool.name, tool) for tool in self.offer.tools)
+        self.offer = replace(self.offer, tools=merged)
+        self.changed = {name: change for name, change in self.changed.items() if name not in agreed}
+        self._on_change(True)
 
-    async def _live(self) -> None:
-        """Start it again and again, until it fails too often."""
+    async def _run(self) -> None:
+        """Start the server, and again each time it ends, until it fails too often."""
         wait, starts = FIRST_BACKOFF, 0
         while True:
             began = time.monotonic()
@@ -221,29 +218,29 @@ class ServerSupervisor:
             if starts >= MAX_STARTS:
                 return self._end("failed", McpFailed(f"it ended {starts} times in a row: {fault}"))
             self._settled.clear()
-            self._say("starting", f"restarting: {fault}")
-            ServerLog(self.log).say("cockpit", f"it ended and restarts in {wait:g} s: {fault}")
+            self._set_state("starting", f"restarting: {fault}")
+            self._log(f"it ended and restarts in {wait:g} s: {fault}")
             await asyncio.sleep(wait)
             wait = min(2 * wait, MAX_BACKOFF)
 
     async def _connect(self) -> McpConnection | None:
         """Start it and read its offer. Returns None if the user must approve it first."""
-        status = await asyncio.to_thread(self._ground.pins.status, self.server)
+        status = await asyncio.to_thread(self._pins.status, self.server)
         if not status.allowed:
-            self._say("disabled" if status.is_refused else "needs approval", status.reason)
+            self._set_state("disabled" if status.is_refused else "needs approval", status.reason)
             self._settled.set()
             return None
         connection = await self._open()
         self._connection = connection
         try:
-            await self._look(connection)
+            await self._read_offer(connection)
         except McpFailed:
             await connection.close()
             self._connection = None
             raise
-        self._say("ready")
+        self._set_state("ready")
         # Callers that wait for the server must find its tools.
-        self._ground.on_change(True)
+        self._on_change(True)
         self._settled.set()
         return connection
 
@@ -253,80 +250,81 @@ class ServerSupervisor:
         An older server may end at the first message of the newer protocol, and an older server may have been
         updated. In both cases it is started once more with the other handshake.
         """
-        state, server = self._ground.state, self.server
+        state, server = self._context.state, self.server
         mode = await asyncio.to_thread(load_greeting_mode, state, server)
+        other: GreetingMode = "legacy" if mode == "auto" else "auto"
         try:
-            connection = await self._greeted(mode)
+            connection = await self._open_with(mode)
         except GreetingTimeout:
             # It used up its time, so the other handshake is tried at the next start.
-            await asyncio.to_thread(store_greeting_mode, state, server, other_mode(mode))
+            await asyncio.to_thread(store_greeting_mode, state, server, other)
             raise
         except (LoginNeeded, ServerNotStarted):
             raise
         except McpFailed as error:
             if mode == "auto" and not server.command:
                 raise
-            ServerLog(self.log).say(
-                "cockpit", f"it did not understand the handshake ({error}); trying the other one"
-            )
-            connection = await self._greeted(other_mode(mode))
+            self._log(f"it did not understand the handshake ({error}); trying the other one")
+            connection = await self._open_with(other)
         if (welcome := connection.welcome) is not None:
-            await asyncio.to_thread(
-                store_greeting_mode, state, server, "auto" if welcome.is_later else "legacy"
-            )
+            mode = "auto" if welcome.is_later else "legacy"
+            await asyncio.to_thread(store_greeting_mode, state, server, mode)
         return connection
 
-    async def _greeted(self, mode: GreetingMode) -> McpConnection:
-        ground = self._ground
-        seconds = self.server.seconds or ground.call_seconds
-        terms = ConnectionSettings(
-            ground.root, self.log, ground.connect_seconds, seconds, auth=ground.auth, heard=self._heard
+    async def _open_with(self, mode: GreetingMode) -> McpConnection:
+        context = self._context
+        settings = ConnectionSettings(
+            context.root,
+            self.log,
+            context.connect_seconds,
+            self.server.seconds or context.call_seconds,
+            auth_for,
+            self._schedule_refresh,
         )
-        connection = McpConnection(self.server, terms, mode)
+        connection = McpConnection(self.server, settings, mode)
         await connection.open()
         return connection
 
-    async def _look(self, connection: McpConnection) -> None:
+    async def _read_offer(self, connection: McpConnection) -> None:
         offer = await connection.offer()
-        checked = await asyncio.to_thread(self._ground.pins.checked, self.server, offer.tools)
-        self._seen = offer
-        self.offer, self.changed = replace(offer, tools=checked.tools), checked.changed
+        tools, changed = await asyncio.to_thread(self._pins.checked, self.server, offer.tools)
+        self._current_offer = offer
+        self.offer, self.changed = replace(offer, tools=tools), changed
 
-    def _heard(self, what: ChangedList) -> None:
-        """The server reports that its offer changed. Frequent reports are answered by one refresh from time
-        to time."""
+    def _schedule_refresh(self, changed: ChangedList) -> None:
+        """Refresh the offer, because the server reports a change. Frequent reports share one refresh."""
         self._is_stale = True
         if self._refresh is None or self._refresh.done():
-            self._refresh = asyncio.create_task(self._look_again())
+            self._refresh = asyncio.create_task(self._refresh_offer())
 
-    async def _look_again(self) -> None:
+    async def _refresh_offer(self) -> None:
         await asyncio.sleep(REFRESH_DELAY)
         while self._is_stale and (connection := self._connection) is not None:
             self._is_stale = False
             before = self.offer, self.changed
             try:
-                await self._look(connection)
+                await self._read_offer(connection)
             except (McpFailed, OSError) as error:
-                ServerLog(self.log).say("cockpit", f"its new offer cannot be read: {error}")
+                self._log(f"its new offer cannot be read: {error}")
             if (self.offer, self.changed) != before:
-                self._ground.on_change(True)
+                self._on_change(True)
             await asyncio.sleep(REFRESH_INTERVAL)
 
+    def _log(self, text: str) -> None:
+        ServerLog(self.log).say("cockpit", text)
+
     def _end(self, state: ConnectionState, error: Exception) -> None:
-        ServerLog(self.log).say("cockpit", f"{state}: {error}")
-        self._say(state, str(error))
+        self._log(f"{state}: {error}")
+        self._set_state(state, str(error))
         self._settled.set()
 
-    def _why(self) -> str:
-        return self._reason or self._state
-
-    def _say(self, state: ConnectionState, reason: str = "") -> None:
+    def _set_state(self, state: ConnectionState, reason: str = "") -> None:
         self._state, self._reason = state, reason
-        self._ground.on_change(False)
+        self._on_change(False)
 
 
 class SupervisorLookup(Protocol):
     """Finds the supervisor of a server. Raises `McpFailed` for an unknown name."""
 
     def supervisor(self, server: str) -> ServerSupervisor: ...
-    def asking(self, server: str, context: Context) -> SessionRequestHandler: ...
+    def request_handler(self, server: str, context: Context) -> SessionRequestHandler: ...

@@ -1,5 +1,4 @@
-"""What a server offers and answers, as plain values. No type of the SDK is used outside of this package's SDK
-modules."""
+"""What a server offers and answers, as plain values that the modules without the SDK share."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -39,6 +38,14 @@ class LoginNeeded(McpFailed):
     """The server requires a login by the user."""
 
 
+class PageNeeded(McpFailed):
+    """The server wants the user to open `pages` (message, address) before it answers."""
+
+    def __init__(self, pages: tuple[tuple[str, str], ...]) -> None:
+        super().__init__("a page must be opened first", "; ".join(url for _, url in pages))
+        self.pages = pages
+
+
 @dataclass(frozen=True, slots=True)
 class ToolDefinition:
     """A tool as its server describes it, cleaned. The hints are the server's own claims, None if absent; they
@@ -72,14 +79,12 @@ class PromptDefinition:
 
 @dataclass(frozen=True, slots=True)
 class ResourceDefinition:
-    """A resource that can be read. A template's `uri` contains `{parts}` to fill in. `size` is in bytes, 0 if
-    unknown."""
+    """A resource that can be read. A template's `uri` contains `{parts}` to fill in."""
 
     uri: str
     name: str
     description: str = ""
     media_type: str = ""
-    size: int = 0
     is_template: bool = False
 
 
@@ -94,11 +99,8 @@ class ServerOffer:
 
 @dataclass(frozen=True, slots=True)
 class ServerWelcome:
-    """How a server introduced itself.
-
-    `protocol` is the version both sides speak; `is_later` means 2026-07-28 or later. `can` are its
-    capabilities (`tools`, `prompts`, `resources`, `completions`, `logging`).
-    """
+    """How a server introduced itself. `protocol` is the version both sides speak; `is_later` means 2026-07-28
+    or later. `can` are its capabilities (`tools`, `prompts`, `resources`, `completions`, `logging`)."""
 
     protocol: str
     name: str = ""
@@ -110,24 +112,13 @@ class ServerWelcome:
 
 @dataclass(frozen=True, slots=True)
 class McpResult:
-    """The result of a call: `text` for a model, `blocks` for the user, `structured` as sent.
-
-    `pages` are addresses that the user should open before the call is repeated.
-    """
+    """The result of a call, a resource or a filled-in prompt: `text` for a model, `blocks` for the user,
+    `structured` as sent."""
 
     text: str
     blocks: tuple[Block, ...] = ()
     structured: Json = None
     is_error: bool = False
-    pages: tuple[tuple[str, str], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class PromptText:
-    """A prompt with its arguments filled in."""
-
-    text: str
-    blocks: tuple[Block, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,9 +136,8 @@ class SamplingRequest:
 
     messages: tuple[SamplingMessage, ...]
     system: str = ""
-    most_tokens: int = 1024
+    max_tokens: int = 1024
     tier: Literal["fast", "default", "strong"] = "default"
-    hints: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,33 +171,22 @@ class DecliningHandler:
         return SamplingReply(refused="there is no user to allow it")
 
 
-class AuthProvider(Protocol):
-    """Returns what authorizes requests to a server, None if nothing is needed."""
-
-    def __call__(self, server: McpServer) -> "OAuthLogin | None": ...
-
-
-def _without_auth(server: McpServer) -> "OAuthLogin | None":
-    return None
-
-
-def _ignore_change(what: ChangedList) -> None:
-    """Ignore the change."""
+AuthProvider: TypeAlias = Callable[[McpServer], "OAuthLogin | None"]
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionSettings:
     """How a server is connected. Times are in seconds.
 
-    `root` is the folder a child starts in, and the only root that the server is told. `log` is the file for
-    its output. `auth` authorizes requests to an address; `heard` is called when the offer changed. `largest`
-    limits one message in bytes.
+    A child starts in `root`, which is also the only root that the server learns of. `log` is the file for its
+    output. `auth` authorizes requests to an address, None if nothing is needed. `on_change` is called when
+    the offer changed. One message has at most `max_bytes`.
     """
 
     root: str
     log: Path
     connect_seconds: float = 15.0
     call_seconds: float = 30.0
-    auth: AuthProvider = _without_auth
-    heard: Callable[[ChangedList], None] = _ignore_change
-    largest: int = 64_000_000
+    auth: AuthProvider = lambda server: None
+    on_change: Callable[[ChangedList], None] = lambda changed: None
+    max_bytes: int = 64_000_000

@@ -23,14 +23,9 @@ from tests.support.provider import (
 )
 
 from cockpit.builtin.commands import connect
-from cockpit.builtin.commands.connect import (
-    find_local_servers,
-    model_rows,
-    presets,
-    save_connection,
-    try_connection,
-)
+from cockpit.builtin.commands.connect import find_local_servers, save_connection, try_connection
 from cockpit.builtin.models.openai_chat import connection_check as attempts
+from cockpit.builtin.models.openai_chat.presets import model_rows, presets
 from cockpit.plugin.context import Context
 from cockpit.plugin.values import Action, Command, CommandAnswer, Invoked, Scope, Show
 from cockpit.protocol.content import Table, plain_text

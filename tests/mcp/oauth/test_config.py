@@ -16,16 +16,22 @@ def test_an_entry_of_claude_is_read_as_it_stands() -> None:
 @pytest.mark.parametrize(
     ("table", "words"),
     [
-        ({"clientId": 3}, "oauth.clientId` must be a text"),
+        ({"clientId": 3}, "oauth.clientId` must be a string"),
         ({"callbackPort": "8080"}, "oauth.callbackPort` must be a port"),
         ({"callbackPort": 70000}, "oauth.callbackPort` must be a port"),
-        ({"scopes": [1]}, "oauth.scopes` must be a list of texts"),
-        ({"grant": "password"}, "oauth.grant` must be one of code"),
-        ({"tokenEndpointAuthMethod": "magic"}, "must be one of none"),
+        ({"scopes": [1]}, "oauth.scopes` must be a list of strings"),
+        ({"grant": "password"}, "unknown `oauth.grant` 'password'; choose code, client_credentials"),
+        (
+            {"tokenEndpointAuthMethod": "magic"},
+            "unknown `oauth.tokenEndpointAuthMethod` 'magic'; choose none, client_secret_basic",
+        ),
         ({"clientMetadataUrl": "http://a.example/c.json"}, "an https address"),
         ({"grant": "client_credentials", "clientId": "a", "clientSecret": "b"}, "oauth.issuer` is missing"),
-        ({"grant": "client_credentials", "clientId": "a", "issuer": "i"}, "clientSecret` or `privateKey"),
-        ({"grant": "jwt_bearer", "clientId": "a", "issuer": "i"}, "assertion` or `assertionFile"),
+        (
+            {"grant": "client_credentials", "clientId": "a", "issuer": "i"},
+            "clientSecret` or `oauth.privateKey",
+        ),
+        ({"grant": "jwt_bearer", "clientId": "a", "issuer": "i"}, "assertion` or `oauth.assertionFile"),
         (
             {
                 "grant": "enterprise",

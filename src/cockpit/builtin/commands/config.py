@@ -49,7 +49,7 @@ def register_commands(register: Register, scope: Scope) -> None:
             return _failure_answer(key, error)
         if was_set:
             changed()
-        message = f"{key} was removed from {user_file()}" if was_set else f"{key} is not in {user_file()}"
+        message = f"{key} {'was removed from' if was_set else 'is not in'} {user_file()}"
         return Show((Text(message),), {"key": key, "changed": was_set})
 
     about = "The active settings and where each comes from; with a value, change one of yours"

@@ -1,7 +1,7 @@
 """`connect`: `/connect` and `/model`, and the hidden commands behind their screens.
 
-`presets` and `try_connection` also serve the command line, without a session. A key is saved only after a
-successful test call, and never appears in an answer.
+`try_connection` and `save_connection` also serve the command line, without a session. A key is saved only
+after a successful test call, and never appears in an answer.
 """
 
 import asyncio
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from cockpit.builtin.models.openai_chat import model_facts
 from cockpit.builtin.models.openai_chat.presets import (
-    ProviderEntry,
     base_url,
     known_presets,
     model_rows,
@@ -34,15 +33,6 @@ if TYPE_CHECKING:
 # Its packages are large, so it is imported only when needed, in a thread.
 CHECK_MODULE = "cockpit.builtin.models.openai_chat.connection_check"
 
-__all__ = [
-    "ProviderEntry",
-    "find_local_servers",
-    "model_rows",
-    "presets",
-    "save_connection",
-    "try_connection",
-]
-
 
 async def try_connection(
     preset: str,
@@ -52,12 +42,7 @@ async def try_connection(
     model: str = "",
     settings: Mapping[str, object] | None = None,
 ) -> "ConnectionCheck":
-    """Make a test call to `preset` within 20 s.
-
-    It lists the models and, where that proves nothing or is not possible, requests one token. An empty
-    `key` or `base_url` means the configured value; `settings` None means the user's settings. Never raises
-    for a wrong key, address or server; the result reports it.
-    """
+    """Make a test call; see `connection_check`. `settings` None means the user's settings."""
     await asyncio.to_thread(import_module, CHECK_MODULE)
     from cockpit.builtin.models.openai_chat import connection_check
 
@@ -79,9 +64,7 @@ def save_connection(
     check: "ConnectionCheck", key: str, environment: Mapping[str, str], model: str = ""
 ) -> str:
     """Save the key, the address if it is not the preset's, and the default model of a successful check.
-
-    Returns where the key was stored, or an empty string without a key. Raises `CockpitError` and OSError.
-    """
+    Returns where the key was stored, or an empty string without a key. Raises `CockpitError` and OSError."""
     if not check.ok:
         raise CockpitError("this connection did not answer, so it was not saved", check.hint)
     key_location = api_keys.save_key(check.provider, key) if key.strip() else ""
@@ -104,7 +87,10 @@ def register_commands(register: Register, scope: Scope) -> None:
         return Action("select_model", {"model": name}) if name else await _show_models(environment)
 
     async def list_presets(invoked: Invoked, context: Context) -> CommandAnswer:
-        return await _show_presets(environment)
+        rows = await asyncio.to_thread(presets, environment, _provider_settings())
+        cells = tuple((row.name, row.label, row.key_from or "-", row.ready or "ready") for row in rows)
+        table = Table(("preset", "provider", "key", "state"), cells)
+        return Show((table,), {"presets": [asdict(row) for row in rows]})
 
     async def try_key(invoked: Invoked, context: Context) -> CommandAnswer:
         answer = await _try_and_save(invoked.arguments, environment)
@@ -114,7 +100,10 @@ def register_commands(register: Register, scope: Scope) -> None:
         return answer
 
     async def local(invoked: Invoked, context: Context) -> CommandAnswer:
-        return await _show_local_servers(environment)
+        servers = await find_local_servers(environment, _provider_settings())
+        lines = [f"{each.provider} at {each.base_url}: {each.default or each.message}" for each in servers]
+        text = "\n".join(lines) or "no local model server answers on this machine"
+        return Show((Text(text),), {"servers": [server.as_json() for server in servers]})
 
     register(Command("connect", "Connect a model provider", connect, hint="[preset]"))
     register(Command("model", "Choose the model, or list the known models", model, hint="[provider:model]"))
@@ -135,20 +124,6 @@ async def _show_models(environment: Mapping[str, str]) -> Show:
     table = Table(("model", "window", "price", "state"), ready or rows, title)
     data: list[Json] = [{"model": row[0], "window": row[1], "price": row[2], "state": row[3]} for row in rows]
     return Show((table,), {"models": data})
-
-
-async def _show_presets(environment: Mapping[str, str]) -> Show:
-    rows = await asyncio.to_thread(presets, environment, _provider_settings())
-    cells = tuple((row.name, row.label, row.key_from or "-", row.ready or "ready") for row in rows)
-    table = Table(("preset", "provider", "key", "state"), cells)
-    return Show((table,), {"presets": [asdict(row) for row in rows]})
-
-
-async def _show_local_servers(environment: Mapping[str, str]) -> Show:
-    servers = await find_local_servers(environment, _provider_settings())
-    lines = [f"{each.provider} at {each.base_url}: {each.default or each.message}" for each in servers]
-    text = "\n".join(lines) or "no local model server answers on this machine"
-    return Show((Text(text),), {"servers": [server.as_json() for server in servers]})
 
 
 async def _try_and_save(arguments: Mapping[str, Json], environment: Mapping[str, str]) -> Show:

@@ -10,8 +10,7 @@ from typing import Literal, cast
 from cockpit.plugin import hookimpl
 from cockpit.plugin.context import Context
 from cockpit.plugin.values import Action, Command, CommandAnswer, Invoked, Register, Scope, Show
-from cockpit.protocol.code import ServerRow
-from cockpit.protocol.content import Block, Code, Markdown, Table, Text
+from cockpit.protocol.content import Code, Markdown, Table, Text
 from cockpit.protocol.queries import (
     CommandRows,
     Commands,
@@ -75,7 +74,7 @@ def register_commands(register: Register, scope: Scope) -> None:
     register(Command("history", "The stored sessions of this folder", _show_history))
     for name, description, hint, aliases in ACTION_COMMANDS:
         register(Command(name, description, _frontend_action(name), hint, aliases))
-    about = "The language servers: their state; restart, stop, log, or allow one that the project names"
+    about = "The language servers: their state; restart, stop, log, or allow a server of the project"
     register(Command("lsp", about, _run_lsp, f"[{'|'.join(LSP_VERBS)}] [NAME]"))
 
 
@@ -93,13 +92,7 @@ def _list_command(kind: str) -> Callable[[Invoked, Context], Awaitable[CommandAn
             return Show((Text(f"No {kind} are registered. Plugins provide them: docs/extend/plugins.md"),))
         filter_text = invoked.text.strip().lower()
         rows = tuple(
-            (
-                row.name,
-                row.state,
-                row.plugin,
-                f"shadows {row.shadows}" if row.shadows else "",
-                row.description,
-            )
+            (row.name, row.state, row.plugin, row.shadows and f"shadows {row.shadows}", row.description)
             for row in reply.rows
             if filter_text in f"{row.name} {row.description}".lower()
         )
@@ -148,15 +141,12 @@ async def _show_permissions(invoked: Invoked, context: Context) -> CommandAnswer
         return Show((Text(SETTINGS_UNREADABLE),))
     rules = table.values.get("rules")
     listed = "\n".join(f"- {rule}" for rule in rules) if isinstance(rules, list) else ""
-    return Show(
-        (
-            Markdown(
-                f"Mode: {context.session.mode} (Shift+Tab changes it).\n\n"
-                f"Active rules, deny before ask before allow:\n\n{listed or '- none'}\n\n"
-                "Rules are written as `Tool(pattern)` under `[permissions]` in your settings."
-            ),
-        )
+    text = (
+        f"Mode: {context.session.mode} (Shift+Tab changes it).\n\n"
+        f"Active rules, deny before ask before allow:\n\n{listed or '- none'}\n\n"
+        "Rules are written as `Tool(pattern)` under `[permissions]` in your settings."
     )
+    return Show((Markdown(text),))
 
 
 async def _show_tokens(invoked: Invoked, context: Context) -> CommandAnswer:
@@ -208,27 +198,22 @@ async def _run_lsp(invoked: Invoked, context: Context) -> CommandAnswer:
     verb, _, name = invoked.text.strip().partition(" ")
     verb, name = verb or "status", name.strip()
     if verb not in LSP_VERBS:
-        return Show((Text(f"unknown action '{verb}' of /lsp; choose one of {', '.join(LSP_VERBS)}"),))
+        return Show((Text(f"unknown action '{verb}' of /lsp; choose {', '.join(LSP_VERBS)}"),))
     navigator = context.navigator
     if verb == "status":
-        rows = tuple(row for row in navigator.servers() if name in ("", row.name, row.language))
-        return Show((_server_table(rows) if rows else Text(NO_LANGUAGE_SERVERS),))
-    if verb == "log":
-        blocks: tuple[Block, ...] = tuple(
-            Code(f"{server}\n{text}") for server, text in navigator.log(name).items()
+        cells = tuple(
+            (row.name, row.language, row.state, f"{row.megabytes} MB" if row.megabytes else "", row.detail)
+            for row in navigator.servers()
+            if name in ("", row.name, row.language)
         )
-        return Show(blocks or (Text("No server has written anything."),))
+        table = Table(("server", "language", "state", "memory", ""), cells, "Language servers")
+        return Show((table if cells else Text(NO_LANGUAGE_SERVERS),))
+    if verb == "log":
+        logs = tuple(Code(f"{server}\n{text}") for server, text in navigator.log(name).items())
+        return Show(logs or (Text("No server has written anything."),))
     if verb == "allow" and not name:
         waiting = [f"{row.name}: {row.detail}" for row in navigator.servers() if row.state == "waiting"]
         listed = "\n".join(waiting) or "No server waits for approval."
         return Show((Text(f"{listed}\nName the server to allow: /lsp allow NAME"),))
     message = await navigator.command(cast('Literal["restart", "stop", "allow"]', verb), name)
     return Show((Text(message),))
-
-
-def _server_table(rows: tuple[ServerRow, ...]) -> Table:
-    cells = tuple(
-        (row.name, row.language, row.state, f"{row.megabytes} MB" if row.megabytes else "", row.detail)
-        for row in rows
-    )
-    return Table(("server", "language", "state", "memory", ""), cells, "Language servers")

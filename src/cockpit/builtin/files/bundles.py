@@ -71,7 +71,6 @@ def _read_body(skill: Skill, bundle: Bundle) -> str:
 
 
 def _insert_root(text: str, bundle: Bundle) -> str:
-    """Replace `${CLAUDE_PLUGIN_ROOT}` by the bundle's folder."""
     return text.replace(ROOT_VARIABLE, str(bundle.folder))
 
 

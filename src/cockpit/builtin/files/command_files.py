@@ -47,17 +47,26 @@ def build_command(file: CommandFile) -> Command:
     """Build the slash command of a file."""
 
     async def run(invoked: Invoked, context: Context) -> CommandAnswer:
-        return await run_command_file(file, invoked.text.strip(), context)
+        """Return the prompt that the command becomes, or the report of its subagent."""
+        session, arguments = context.session, invoked.text.strip()
+        expanded = await asyncio.to_thread(expand_command, file, arguments, session.root, session.id)
+        text = await fill_placeholders(expanded, context, f"the command /{file.name}", None, arguments)
+        skill = as_skill(file)
+        if limits := describe_limits(skill):
+            text += f"\n\n[Until the end of this turn the command /{file.name} {limits}.]"
+        if file.fork:
+            role = narrow_role(skill, context)
+            return Show((Markdown(await run_in_subagent(skill, role, text, f"/{file.name}", context)),))
+        SKILL_SESSIONS.expect_prompt(session.id, text, skill)
+        return AsPrompt(text, mentions=False, model=file.model)
 
     hidden = not file.for_user
     return Command(file.name, file.description, run, file.hint, hidden=hidden, origin=file.origin)
 
 
 def expand_command(file: CommandFile, arguments: str, root: str, session: str) -> ExpandedTemplate:
-    """Expand the arguments and variables in a command file; nothing is run or read.
-
-    Raises `CockpitError` if the file cannot be read.
-    """
+    """Expand the arguments and variables in a command file; nothing is run or read. Raises `CockpitError` if
+    the file cannot be read."""
     try:
         template = file.template()
     except (OSError, tomllib.TOMLDecodeError) as error:
@@ -66,23 +75,8 @@ def expand_command(file: CommandFile, arguments: str, root: str, session: str) -
     return expand_template(template, file.values(arguments, template, variables))
 
 
-async def run_command_file(file: CommandFile, arguments: str, context: Context) -> CommandAnswer:
-    """Return the prompt the command becomes, or the report of its subagent."""
-    session = context.session
-    expanded = await asyncio.to_thread(expand_command, file, arguments, session.root, session.id)
-    text = await fill_placeholders(expanded, context, f"the command /{file.name}", None, arguments)
-    skill = as_skill(file)
-    if limits := describe_limits(skill):
-        text += f"\n\n[To the end of this turn the command /{file.name} {limits}.]"
-    if file.fork:
-        role = narrow_role(skill, context)
-        return Show((Markdown(await run_in_subagent(skill, role, text, f"/{file.name}", context)),))
-    SKILL_SESSIONS.expect_prompt(session.id, text, skill)
-    return AsPrompt(text, mentions=False, model=file.model)
-
-
 def as_skill(file: CommandFile) -> Skill:
-    """Return the file's restrictions, role and model as a skill."""
+    """The file's restrictions, role and model as a skill."""
     return Skill(
         name=file.name,
         description=file.description,

@@ -42,37 +42,32 @@ HEADING = "These files apply to what was touched, from now on:"
 
 @hookimpl
 def register_context(register: Register, scope: Scope) -> None:
-    register(ContextSource("role", "prefix", "session", _collect_role, order=0))
-    register(ContextSource("project", "prefix", "turn", _collect_project, order=10))
-    register(ContextSource("instruction-files", "prefix", "turn", _collect_files, deadline_ms=500, order=20))
-    register(ContextSource("surroundings", "suffix", "turn", _collect_environment, order=90))
+    async def collect_role(context: Context) -> str:
+        # A subagent's prompt is shorter: its role says the rest.
+        return MAIN_PROMPT if context.session.agent == "main" else SUBAGENT_PROMPT
+
+    async def collect_project(context: Context) -> str:
+        root = Path(context.session.root)
+        return await asyncio.to_thread(describe_project, root) if context.session.trusted else ""
+
+    async def collect_files(context: Context) -> str:
+        root, trusted = Path(context.session.root), context.session.trusted
+        return await asyncio.to_thread(collect_instruction_files, root, trusted, Path.home())
+
+    async def collect_environment(context: Context) -> str:
+        branch = await asyncio.to_thread(read_branch, Path(context.session.root))
+        return describe_environment(context.session, branch)
+
+    register(ContextSource("role", "prefix", "session", collect_role, order=0))
+    register(ContextSource("project", "prefix", "turn", collect_project, order=10))
+    register(ContextSource("instruction-files", "prefix", "turn", collect_files, deadline_ms=500, order=20))
+    register(ContextSource("surroundings", "suffix", "turn", collect_environment, order=90))
 
 
 @hookimpl
 def register_guards(register: Register, scope: Scope) -> None:
     for guard in PathInstructions().guards():
         register(guard)
-
-
-async def _collect_role(context: Context) -> str:
-    """Return the system prompt. A subagent's is shorter: its role says the rest."""
-    return MAIN_PROMPT if context.session.agent == "main" else SUBAGENT_PROMPT
-
-
-async def _collect_project(context: Context) -> str:
-    if not context.session.trusted:
-        return ""
-    return await asyncio.to_thread(describe_project, Path(context.session.root))
-
-
-async def _collect_files(context: Context) -> str:
-    root, trusted = Path(context.session.root), context.session.trusted
-    return await asyncio.to_thread(collect_instruction_files, root, trusted, Path.home())
-
-
-async def _collect_environment(context: Context) -> str:
-    branch = await asyncio.to_thread(read_branch, Path(context.session.root))
-    return describe_environment(context.session, branch)
 
 
 def collect_instruction_files(root: Path, trusted: bool, home: Path) -> str:
@@ -101,10 +96,10 @@ def _format_file(file: InstructionFile) -> str:
 
 @dataclass
 class InstructionMemory:
-    """The files one agent was given, and how many more characters it may be given.
+    """The instruction files that one agent has received, and how many more characters it may receive.
 
     Stored with the session, so that neither a reload nor a restart repeats them. `checked` are the touched
-    files that were looked at already.
+    files that were already processed.
     """
 
     seen: set[str] = field(default_factory=set)
@@ -113,7 +108,7 @@ class InstructionMemory:
 
 
 class PathInstructions:
-    """Guards that add the instructions for touched files, and what each agent was given by them."""
+    """Guards that add the instructions for touched files, each once per agent."""
 
     def __init__(self) -> None:
         self._memories: OrderedDict[tuple[str, str], InstructionMemory] = OrderedDict()
@@ -135,14 +130,14 @@ class PathInstructions:
         return await self._add_for([LINE_SUFFIX.sub("", path) for path in paths], context)
 
     async def _forget(self, guarded: Guarded, context: Context) -> Ruling:
-        self._memories[_agent_key(context)] = InstructionMemory()
+        self._memories[context.session.id, context.session.agent] = InstructionMemory()
         await asyncio.to_thread(_save_memory, context, InstructionMemory())
         return Pass()
 
     async def _add_for(self, paths: list[str], context: Context) -> Ruling:
         if not paths or not context.session.trusted:
             return Pass()
-        key = _agent_key(context)
+        key = context.session.id, context.session.agent
         memory = self._memories.get(key)
         if memory is None:
             memory = await asyncio.to_thread(_load_memory, context)
@@ -159,10 +154,8 @@ class PathInstructions:
 
 
 def find_new_instructions(memory: InstructionMemory, root: Path, paths: list[str], home: Path) -> list[str]:
-    """Return the instructions for the files at `paths` (relative to `root`) that were not given yet.
-
-    Updates `memory`.
-    """
+    """Return the instructions for the files at `paths` (relative to `root`) that are new, and store them in
+    `memory`."""
     real_root = root.resolve()
     touched = [
         file
@@ -184,19 +177,14 @@ def find_new_instructions(memory: InstructionMemory, root: Path, paths: list[str
         nested = [file for folder in folders for file in load_nested(root, folder, home, refuse)]
         for file in (*nested, *rules):
             real = str(file.path.resolve())
-            if real in memory.seen or real in always or not file.text:
+            if real in memory.seen or real in always or not 0 < len(file.text) <= memory.remaining:
                 continue
-            applies = not file.paths or file.concerns(str(path.resolve()))
-            if not applies or len(file.text) > memory.remaining:
+            if file.paths and not file.concerns(str(path.resolve())):
                 continue
             memory.seen.add(real)
             memory.remaining -= len(file.text)
             parts.append(_format_file(file))
     return parts
-
-
-def _agent_key(context: Context) -> tuple[str, str]:
-    return context.session.id, context.session.agent
 
 
 def _document_name(context: Context) -> str:

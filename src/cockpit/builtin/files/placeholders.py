@@ -13,7 +13,6 @@ from cockpit.formats.substitution import MENTION_PATTERN, ExpandedTemplate
 from cockpit.plugin.context import Context, PathRefused
 from cockpit.plugin.tools import ToolFailed
 from cockpit.protocol.content import Code, Text
-from cockpit.protocol.messages import ToolResult
 from cockpit.settings import file_io
 
 SUCCESS_SUFFIX = re.compile(r"\n?\[exit code 0\]\s*\Z")
@@ -37,30 +36,21 @@ async def fill_placeholders(
     outputs: dict[str, str] = {}
     for command in expanded.commands:
         result = await context.session.call_tool("shell", {"command": command})
-        outputs[command] = _command_output(result, command, name)
+        if result.outcome in ("denied", "cancelled"):
+            reason = f"its command `{command}` did not run ({result.text})"
+            raise PlaceholderRefused(f"{name} was not used: {reason}")
+        outputs[command] = SUCCESS_SUFFIX.sub("", result.text).rstrip("\n")
     contents: dict[str, str] = {}
     for path in expanded.files[:MAX_FILES]:
         if (content := await _read_mention(path, context, folder)) is not None:
             contents[path] = content
     text = expanded.filled(outputs, contents)
-    for path in _mentioned_paths(typed):
+    mentions = re.finditer(MENTION_PATTERN, typed)
+    typed_paths = dict.fromkeys(match["quoted"] or match["bare"].rstrip(".:!?") for match in mentions)
+    for path in list(typed_paths)[:MAX_FILES]:
         content = await _read_mention(path, context) if path not in contents else None
         text += f"\n\n[@{path}]\n{content}" if content is not None else ""
     return text
-
-
-def _command_output(result: ToolResult, command: str, name: str) -> str:
-    if result.outcome in ("denied", "cancelled"):
-        raise PlaceholderRefused(f"{name} was not used: its command `{command}` did not run ({result.text})")
-    return SUCCESS_SUFFIX.sub("", result.text).rstrip("\n")
-
-
-def _mentioned_paths(text: str) -> list[str]:
-    """Return the paths that the user mentions with `@` after a command."""
-    matches = re.finditer(MENTION_PATTERN, text)
-    return list(dict.fromkeys(match["quoted"] or match["bare"].rstrip(".:!?") for match in matches))[
-        :MAX_FILES
-    ]
 
 
 async def _read_mention(path: str, context: Context, folder: Path | None = None) -> str | None:
@@ -84,10 +74,8 @@ def _read_in_folder(path: str, folder: Path, context: Context) -> str | None:
 
 
 def read_inside(folder: Path, path: str, context: Context, max_bytes: int) -> bytes:
-    """Read the file `path` of the skill in `folder`, which may lie outside the workspace.
-
-    Raises `PathRefused` for a path outside `folder` or one that rules forbid to read, and OSError.
-    """
+    """Read the file `path` of the skill in `folder`, which may lie outside the workspace. Raises
+    `PathRefused` for a path outside `folder` or one that rules forbid to read, and OSError."""
     real = os.path.realpath(folder / path)
     if not Path(real).is_relative_to(os.path.realpath(folder)):
         raise PathRefused(f"{path} is not in the folder {folder}")

@@ -22,21 +22,8 @@ from cockpit.settings import files as settings_files
 
 AGENTS_FLAG = "agents"
 
-READ_TOOLS = (
-    "read",
-    "search",
-    "glob",
-    "list",
-    "symbols",
-    "definition",
-    "references",
-    "hierarchy",
-    "diagnostics",
-    "project_map",
-    "git",
-    "todo",
-    "tool_search",
-)
+SYMBOL_TOOLS = ("symbols", "definition", "references", "hierarchy", "diagnostics", "project_map")
+READ_TOOLS = ("read", "search", "glob", "list", *SYMBOL_TOOLS, "git", "todo", "tool_search")
 RUN_TOOLS = ("shell", "job", "run_tests")
 WRITE_TOOLS = ("edit", "multi_edit", "write", "apply_patch", "delete", "move")
 
@@ -205,7 +192,7 @@ def register_roles(register: Register, scope: Scope) -> None:
 
 
 def _complete_role(role: Role) -> Role:
-    """Add the report format, the aliases and the origin to a shipped role."""
+    """Add the report format, the aliases and the origin to a role of cockpit's own."""
     aliases = ROLE_ALIASES[role.name]
     fields: dict[str, Json] = {
         "description": role.description,
@@ -232,14 +219,12 @@ def load_file_roles(scope: Scope) -> Iterable[Role | Unloaded]:
 def load_flag_roles(scope: Scope) -> Iterable[Role | Unloaded]:
     """Load the roles given with `--agents`."""
     value = scope.settings.get(AGENTS_FLAG)
-    if value is None:
-        return
     if isinstance(value, dict):
         yield from read_roles_flag(cast("Mapping[str, Json]", value), load_bounds(scope))
-        return
-    example = '{"name": {"description": "...", "prompt": "..."}}'
-    problem = FileProblem("--agents", 0, "it is not a JSON object", example)
-    yield Unloaded("--agents", Origin("--agents", "flags", refused=(problem,)))
+    elif value is not None:
+        example = '{"name": {"description": "...", "prompt": "..."}}'
+        problem = FileProblem("--agents", 0, "it is not a JSON object", example)
+        yield Unloaded("--agents", Origin("--agents", "flags", refused=(problem,)))
 
 
 def load_bounds(scope: Scope) -> RoleBounds:

@@ -59,10 +59,7 @@ class ScriptAnswer:
 
 
 def read_script(path: Path) -> Mapping[str, tuple[ScriptAnswer, ...]]:
-    """The answers of each conversation by pattern; the main one has an empty pattern.
-
-    Raises `ModelFailed`.
-    """
+    """The answers of each conversation by pattern, empty for the main one. Raises `ModelFailed`."""
     try:
         loaded = json.loads(path.read_bytes())
         steps = loaded["steps"] if "steps" in loaded else loaded["turns"]
@@ -84,9 +81,9 @@ def _parse_track(steps: list[ScriptStep]) -> tuple[ScriptAnswer, ...]:
     for number, step in enumerate(steps_with_repeats):
         if step.get("fault") or step.get("cut"):
             before.append((number, step))
-            continue
-        answers.append(ScriptAnswer(step, tuple(before)))
-        before = []
+        else:
+            answers.append(ScriptAnswer(step, tuple(before)))
+            before = []
     if before:
         answers.append(ScriptAnswer({"text": END_OF_SCRIPT}, tuple(before)))
     return tuple(answers)
@@ -103,14 +100,20 @@ class ScriptPlayer:
     async def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
         path = Path(request.root or self.root) / self.path
         tracks = await asyncio.to_thread(read_script, path)
-        first = _first_prompt(request.messages)
+        # The first prompt of the user identifies the conversation.
+        prompts = (message for message in request.messages if isinstance(message, UserMessage))
+        first = next((plain_text(prompt.content) for prompt in prompts), "")
         opening = f"{request.system}\n{first}"
         pattern = next((known for known in tracks if known and re.search(known, opening)), "")
         track, position = tracks[pattern], _count_answers(request.messages)
         answer = track[position] if position < len(track) else ScriptAnswer({"text": END_OF_SCRIPT}, ())
         conversation = hashlib.sha256(f"{path}{first}".encode("utf-8", "replace")).hexdigest()[:6]
         step = self._next(answer, pattern, conversation)
-        await _wait_for_gate(step, path.parent)
+        gate = step.get("gate")
+        while isinstance(gate, str):
+            if (path.parent / gate).exists():
+                break
+            await asyncio.sleep(GATE_POLL_SECONDS)
         async for delta in _play_step(step, f"scripted-{position}-{conversation}"):
             yield delta
 
@@ -123,32 +126,14 @@ class ScriptPlayer:
         return answer.step
 
 
-def _first_prompt(messages: tuple[Message, ...]) -> str:
-    """The first prompt of the user, which identifies the conversation."""
-    first = next((message for message in messages if isinstance(message, UserMessage)), None)
-    return plain_text(first.content) if first else ""
-
-
 def _count_answers(messages: tuple[Message, ...]) -> int:
-    """The number of earlier answers."""
-    answers = [
-        message
-        for message in messages
-        if isinstance(message, AssistantMessage) and message.finish != "interrupted"
-    ]
+    assistant = (message for message in messages if isinstance(message, AssistantMessage))
+    answers = [message for message in assistant if message.finish != "interrupted"]
     for at in range(len(answers) - 1, -1, -1):
         for call in answers[at].calls:
             if numbered := CALL_ID_PATTERN.match(call.id):
                 return int(numbered[1]) + len(answers) - at
     return len(answers)
-
-
-async def _wait_for_gate(step: ScriptStep, folder: Path) -> None:
-    gate = step.get("gate")
-    while isinstance(gate, str):
-        if (folder / gate).exists():
-            return
-        await asyncio.sleep(GATE_POLL_SECONDS)
 
 
 async def _play_step(step: ScriptStep, call_id: str) -> AsyncIterator[Delta]:
@@ -169,7 +154,11 @@ async def _play_step(step: ScriptStep, call_id: str) -> AsyncIterator[Delta]:
         raise _build_failure(fault)
     if step.get("cut"):
         return
-    yield UsagePart(_parse_usage(step.get("usage")))
+    usage = step.get("usage")
+    table = usage if isinstance(usage, Mapping) else {}
+    counts = {key: int(_read_number(table, key)) for key in ("input", "output", "cached")}
+    cost = None if table.get("cost", 0.0) is None else _read_number(table, "cost")
+    yield UsagePart(Usage(**counts, cost=cost, requests=1))
     yield FinishPart(cast("Finish", step.get("finish") or ("tool_calls" if calls else "stop")))
 
 
@@ -203,13 +192,6 @@ def _build_failure(fault: Mapping[str, Json]) -> ModelFailed:
         str(fault.get("hint", "")),
         float(wait) if isinstance(wait, int | float) else None,
     )
-
-
-def _parse_usage(raw: Json) -> Usage:
-    table = raw if isinstance(raw, Mapping) else {}
-    whole = {key: int(_read_number(table, key)) for key in ("input", "output", "cached")}
-    cost = None if "cost" in table and table["cost"] is None else _read_number(table, "cost")
-    return Usage(**whole, cost=cost, requests=1)
 
 
 def _read_number(table: Mapping[str, Json], key: str) -> float:

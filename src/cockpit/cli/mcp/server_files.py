@@ -7,7 +7,7 @@ from pathlib import Path
 
 from cockpit import paths
 from cockpit.cli.command import ProjectFolder, resolve_folder, resolve_project
-from cockpit.cli.mcp.servers import open_pins, read_server_files
+from cockpit.cli.mcp.servers import find_server, open_pins, read_server_files
 from cockpit.errors import CockpitError
 from cockpit.formats import mcp_files
 from cockpit.mcp.pins import describe_target
@@ -111,12 +111,16 @@ def remove_server(args: argparse.Namespace) -> int:
                 f"{args.name} is defined in {item.origin.file}, which cockpit does not edit",
                 f"remove it there, or run cockpit mcp disable {args.name}",
             )
-    raise CockpitError(f"there is no MCP server {args.name}", "cockpit mcp list shows them")
+    names = ", ".join(sorted({entry.name for entry in read_server_files(where)}))
+    hint = f"choose {names}" if names else "none is configured in files"
+    raise CockpitError(f"unknown MCP server '{args.name}'", hint)
 
 
 def enable_server(args: argparse.Namespace) -> int:
-    was_disabled = remove_user_word(DISABLED_KEY, args.name)
-    print(f"{args.name} is {'enabled again' if was_disabled else 'not disabled in your settings'}")
+    if remove_user_word(DISABLED_KEY, args.name):
+        print(f"{args.name} is enabled again")
+    else:
+        print(f"{find_server(args).name} is not disabled in your settings")
     return 0
 
 

@@ -19,8 +19,8 @@ from cockpit.cli.command import (
 from cockpit.errors import CockpitError
 from cockpit.formats import mcp_files
 from cockpit.mcp.pins import PinStore, describe_target
-from cockpit.mcp.servers import CALL_SECONDS, CONNECT_SECONDS, McpServers, ServersContext
-from cockpit.mcp.supervisor import find_server_log
+from cockpit.mcp.servers import McpServers
+from cockpit.mcp.supervisor import CALL_SECONDS, CONNECT_SECONDS, ServersContext, find_server_log
 from cockpit.mcp.tool_names import make_tool_name
 from cockpit.plugin.context import ConnectionRow
 from cockpit.plugin.origin import Unloaded
@@ -53,9 +53,11 @@ def find_server(args: argparse.Namespace) -> McpServer:
         if file.name == args.name and isinstance(file, Unloaded):
             faults = "; ".join(str(fault) for fault in file.origin.refused)
             raise CockpitError(f"{args.name} cannot be used: {faults}")
-    names = ", ".join(server.name for server in known) or "none"
-    hint = f"choose one of {names}" if where.trusted else f"choose one of {names}; this folder is not trusted"
-    raise CockpitError(f"there is no MCP server {args.name}", hint)
+    names = ", ".join(server.name for server in known)
+    hint = f"choose {names}" if names else "none is configured"
+    if not where.trusted:
+        hint += " (servers of this folder are not read, because it is not trusted)"
+    raise CockpitError(f"unknown MCP server '{args.name}'", hint)
 
 
 def open_pins(root: str) -> PinStore:

@@ -21,7 +21,8 @@ from cockpit.protocol.safe_text import single_line
 from cockpit.settings.files import EffectiveSettings
 
 if TYPE_CHECKING:
-    from cockpit.mcp.servers import McpServers, ServersContext
+    from cockpit.mcp.servers import McpServers
+    from cockpit.mcp.supervisor import ServersContext
 
 MCP_PLUGIN = "mcp"
 REFRESH_SECONDS = 0.3
@@ -170,7 +171,7 @@ def import_mcp(catalog: PluginCatalog) -> None:
 
 
 def _server_config(root: str, settings: EffectiveSettings) -> "ServersContext":
-    from cockpit.mcp.servers import CALL_SECONDS, CONNECT_SECONDS, ServersContext
+    from cockpit.mcp.supervisor import CALL_SECONDS, CONNECT_SECONDS, ServersContext
 
     connect = settings.number("mcp.connect_seconds") or CONNECT_SECONDS
     call = settings.number("mcp.call_seconds") or CALL_SECONDS

@@ -13,5 +13,4 @@ from cockpit.mcp.oauth.login import login as login
 from cockpit.mcp.oauth.login import logout as logout
 from cockpit.mcp.oauth.login import silence_auth_log as silence_auth_log
 from cockpit.mcp.oauth.login_prompt import LoginPrompt as LoginPrompt
-from cockpit.mcp.oauth.login_prompt import SessionLoginPrompt as SessionLoginPrompt
 from cockpit.mcp.oauth.login_prompt import TerminalLoginPrompt as TerminalLoginPrompt

@@ -1,6 +1,6 @@
 """The local page to which the browser returns after a login.
 
-An answer is an address with `code` and `state`, called by the browser or pasted by the user. An answer
+An answer is an address with `code` and `state`, opened by the browser or pasted by the user. An answer
 without the state of this login is rejected and changes nothing.
 """
 
@@ -19,7 +19,7 @@ REQUEST_SECONDS = 10.0
 PAGE = "<!doctype html><meta charset=utf-8><title>cockpit</title><p>{}</p>"
 LOGGED_IN_TEXT = "You are logged in. You can close this page and return to cockpit."
 REFUSED_TEXT = "The login was refused. You can close this page; see cockpit for details."
-UNEXPECTED = "This is not an answer to the login that cockpit waits for."
+UNEXPECTED = "This is not the answer to the login that cockpit waits for."
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +38,11 @@ def parse_answer(address: str, state: str) -> AuthorizationAnswer | None:
         query = parse_qs(urlsplit(address).query)
     except ValueError:
         return None
-    result = {name: values[0] for name, values in query.items()}
-    if result.get("state") != state or not ("code" in result or "error" in result):
+    fields = {name: values[0] for name, values in query.items()}
+    if fields.get("state") != state or not ("code" in fields or "error" in fields):
         return None
-    text = clean(result.get("error_description") or result.get("error", ""))[:200]
-    return AuthorizationAnswer(result.get("code", ""), state, result.get("iss"), text)
+    error = clean(fields.get("error_description") or fields.get("error", ""))[:200]
+    return AuthorizationAnswer(fields.get("code", ""), state, fields.get("iss"), error)
 
 
 class CallbackServer:
@@ -66,13 +66,6 @@ class CallbackServer:
         """Wait for the browser's answer."""
         return await asyncio.shield(self._answered)
 
-    def take(self, address: str) -> AuthorizationAnswer | None:
-        """Take the answer in `address`, if it belongs to this login."""
-        result = parse_answer(address, self._state) if self._state else None
-        if result is not None and not self._answered.done():
-            self._answered.set_result(result)
-        return result
-
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Handle one request of a browser."""
         try:
@@ -92,18 +85,14 @@ class CallbackServer:
             "Connection: close",
         )
         writer.write("\r\n".join((*lines, "", "")).encode() + body)
-        try:
+        with suppress(ConnectionError):
             await writer.drain()
-        except ConnectionError:
-            pass
-        finally:
-            writer.close()
+        writer.close()
 
     def _reply(self, head: str) -> tuple[str, str]:
         first, *fields = head.split("\r\n")
-        host = next(
-            (field.partition(":")[2].strip() for field in fields if field.lower().startswith("host:")), ""
-        )
+        hosts = [field.partition(":")[2].strip() for field in fields if field.lower().startswith("host:")]
+        host = hosts[0] if hosts else ""
         # A web page that reaches this server under another host name (DNS rebinding) is rejected.
         if host not in (f"localhost:{self.port}", f"127.0.0.1:{self.port}", f"[::1]:{self.port}"):
             return "421 Misdirected Request", UNEXPECTED
@@ -111,10 +100,12 @@ class CallbackServer:
         target = rest.partition(" ")[0]
         if method != "GET" or urlsplit(target).path != CALLBACK_PATH:
             return "404 Not Found", UNEXPECTED
-        result = self.take(target)
-        if result is None:
+        answer = parse_answer(target, self._state) if self._state else None
+        if answer is None:
             return "400 Bad Request", UNEXPECTED
-        return "200 OK", REFUSED_TEXT if result.error or not result.code else LOGGED_IN_TEXT
+        if not self._answered.done():
+            self._answered.set_result(answer)
+        return "200 OK", REFUSED_TEXT if answer.error or not answer.code else LOGGED_IN_TEXT
 
 
 @asynccontextmanager
@@ -136,7 +127,7 @@ async def open_callback(port: int) -> AsyncIterator[CallbackServer]:
         if servers:
             raise
         raise LoginFailed(
-            f"port {port} for the browser's return is already in use: {error.strerror}",
+            f"port {port}, to which the browser returns, is already in use: {error.strerror}",
             "stop the program that uses it, or change `oauth.callbackPort`",
         ) from error
     finally:

@@ -1,18 +1,21 @@
 """The `oauth` table of a server's entry in `.mcp.json`, and the failures of a login."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, TypeVar, get_args
 from urllib.parse import urlsplit
 
 from cockpit.errors import CockpitError
 from cockpit.protocol.messages import Json
 
 Grant = Literal["code", "client_credentials", "jwt_bearer", "enterprise"]
-AuthMethod = Literal["none", "client_secret_basic", "client_secret_post", "private_key_jwt"]
+# An empty string: not configured.
+AuthMethod = Literal["", "none", "client_secret_basic", "client_secret_post", "private_key_jwt"]
 GRANTS: tuple[Grant, ...] = get_args(Grant)
 METHODS: tuple[AuthMethod, ...] = get_args(AuthMethod)
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
+T = TypeVar("T", bound=str)
+HINT = "docs/use/mcp-login.md explains the keys"
 CONFIG_KEYS = {
     "grant": "grant",
     "clientId": "client_id",
@@ -51,7 +54,7 @@ class OAuthConfig:
     grant: Grant = "code"
     client_id: str = ""
     client_secret: str = ""
-    method: AuthMethod | Literal[""] = ""
+    method: AuthMethod = ""
     port: int = 0
     scopes: tuple[str, ...] = ()
     metadata_url: str = ""
@@ -71,72 +74,65 @@ class OAuthConfig:
 
 def is_secure_url(url: str) -> bool:
     """Whether a secret may be sent to `url`: over https, or to this machine."""
-    result = urlsplit(url)
-    return result.scheme == "https" or (result.scheme == "http" and result.hostname in LOOPBACK)
+    parts = urlsplit(url)
+    return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK)
 
 
 def parse_config(name: str, table: Mapping[str, Json]) -> OAuthConfig:
     """Parse the `oauth` table of the server `name`. Raises `LoginFailed` naming the wrong key."""
+
+    def invalid(key: str, expected: str) -> LoginFailed:
+        return LoginFailed(f"MCP server {name}: `oauth.{key}` must be {expected}", HINT)
+
     texts: dict[str, str] = {}
-    for key, own in CONFIG_KEYS.items():
-        value = table.get(key, table.get(own, ""))
+    for key, field in CONFIG_KEYS.items():
+        value = table.get(key, table.get(field, ""))
         if not isinstance(value, str):
-            raise _invalid_value(name, key, "a text")
-        texts[own] = value
-    grant_name, method_name = texts.pop("grant") or "code", texts.pop("method")
-    grant = next((grant for grant in GRANTS if grant == grant_name), None)
-    if grant is None:
-        raise _invalid_value(name, "grant", f"one of {', '.join(GRANTS)}")
-    method: AuthMethod | Literal[""] = next((method for method in METHODS if method == method_name), "")
-    if method_name and not method:
-        raise _invalid_value(name, "tokenEndpointAuthMethod", f"one of {', '.join(METHODS)}")
-    algorithm = texts.pop("algorithm") or "ES256"
-    port, scopes = _parse_port(name, table), _parse_scopes(name, table)
-    config = OAuthConfig(grant, method=method, port=port, scopes=scopes, algorithm=algorithm, **texts)
-    return _check_config(name, config)
-
-
-def _check_config(name: str, config: OAuthConfig) -> OAuthConfig:
-    if config.metadata_url and not config.metadata_url.startswith("https://"):
-        raise _invalid_value(name, "clientMetadataUrl", "an https address with a path")
-    if config.grant == "code":
-        return config
-    # Otherwise the server itself would decide who gets the secret.
-    needed = {"clientId": config.client_id, "issuer": config.issuer}
-    match config.grant:
-        case "client_credentials":
-            needed["clientSecret` or `privateKey"] = config.client_secret or config.private_key
-        case "jwt_bearer":
-            needed["assertion` or `assertionFile"] = config.assertion or config.assertion_file
-        case "enterprise":
-            needed["assertion` or `assertionFile"] = config.assertion or config.assertion_file
-            needed["idpTokenEndpoint"] = config.idp_endpoint
-            needed["idpClientId"] = config.idp_client_id
-            if config.idp_endpoint and not is_secure_url(config.idp_endpoint):
-                raise _invalid_value(name, "idpTokenEndpoint", "an https address")
-    for key, value in needed.items():
-        if not value:
-            raise LoginFailed(
-                f"MCP server {name}: `oauth.{key}` is missing", f"the grant {config.grant} requires it"
-            )
+            raise invalid(key, "a string")
+        texts[field] = value
+    grant = _choose(name, "grant", texts.pop("grant") or "code", GRANTS)
+    method = _choose(name, "tokenEndpointAuthMethod", texts.pop("method"), METHODS)
+    port = table.get("callbackPort", table.get("callback_port", 0))
+    if not isinstance(port, int) or isinstance(port, bool) or not 0 <= port < 65536:
+        raise invalid("callbackPort", f"a port number from 1 to 65535, not {port!r}")
+    scopes = table.get("scopes", table.get("scope", []))
+    scopes = [*scopes.split()] if isinstance(scopes, str) else scopes
+    if not isinstance(scopes, list) or not all(isinstance(scope, str) for scope in scopes):
+        raise invalid("scopes", "a list of strings")
+    if texts["metadata_url"] and not texts["metadata_url"].startswith("https://"):
+        raise invalid("clientMetadataUrl", f"an https address, not {texts['metadata_url']}")
+    endpoint = texts["idp_endpoint"]
+    if grant == "enterprise" and endpoint and not is_secure_url(endpoint):
+        raise invalid("idpTokenEndpoint", f"an https address, not {endpoint}")
+    texts["algorithm"] = texts["algorithm"] or "ES256"
+    config = OAuthConfig(grant, method=method, port=port, scopes=tuple(map(str, scopes)), **texts)
+    for key, required in _required_values(config).items():
+        if not required:
+            raise LoginFailed(f"MCP server {name}: `oauth.{key}` is missing; grant '{grant}' needs it", HINT)
     return config
 
 
-def _parse_port(name: str, table: Mapping[str, Json]) -> int:
-    port = table.get("callbackPort", table.get("callback_port", 0))
-    if not isinstance(port, int) or isinstance(port, bool) or not 0 <= port < 65536:
-        raise _invalid_value(name, "callbackPort", "a port number from 1 to 65535")
-    return port
+def _choose(name: str, key: str, value: str, known: Sequence[T]) -> T:
+    for choice in known:
+        if choice == value:
+            return choice
+    names = ", ".join(filter(None, known))
+    raise LoginFailed(f"MCP server {name}: unknown `oauth.{key}` '{value}'; choose {names}")
 
 
-def _parse_scopes(name: str, table: Mapping[str, Json]) -> tuple[str, ...]:
-    scopes = table.get("scopes", table.get("scope", []))
-    if isinstance(scopes, str):
-        return tuple(scopes.split())
-    if not isinstance(scopes, list) or not all(isinstance(scope, str) for scope in scopes):
-        raise _invalid_value(name, "scopes", "a list of texts")
-    return tuple(str(scope) for scope in scopes)
-
-
-def _invalid_value(name: str, key: str, words: str) -> LoginFailed:
-    return LoginFailed(f"MCP server {name}: `oauth.{key}` must be {words}", "docs/use/mcp-login.md")
+def _required_values(config: OAuthConfig) -> dict[str, str]:
+    """The values that the grant needs, by key. Without `issuer` the server itself would choose who gets the
+    secret."""
+    required = {"clientId": config.client_id, "issuer": config.issuer}
+    assertion = {"assertion` or `oauth.assertionFile": config.assertion or config.assertion_file}
+    match config.grant:
+        case "code":
+            return {}
+        case "client_credentials":
+            secret = config.client_secret or config.private_key
+            return {**required, "clientSecret` or `oauth.privateKey": secret}
+        case "jwt_bearer":
+            return required | assertion
+        case "enterprise":
+            idp = {"idpTokenEndpoint": config.idp_endpoint, "idpClientId": config.idp_client_id}
+            return required | assertion | idp

@@ -1,6 +1,7 @@
 """Log in to a server, log out, and authorize the requests of a connection."""
 
 import asyncio
+import contextlib
 import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -39,53 +40,52 @@ class LoginResult:
     scopes: tuple[str, ...] = ()
 
 
-def auth_for(server: McpServer, person: LoginPrompt | None = None) -> "OAuthLogin | None":
-    """The `auth` of an `httpx2.AsyncClient` for `server`; None if its headers already authorize or it is not
-    on the network.
+def auth_for(server: McpServer) -> "OAuthLogin | None":
+    """The `auth` of an `httpx2.AsyncClient` that uses the stored login of `server`.
 
-    Without a `person` a missing login raises `OAuthLoginNeeded` from the request. As the SDK may swallow
-    that, it is also stored in `problem`. Raises `LoginFailed` for an invalid entry.
+    None if its headers already authorize or it is not on the network. A missing login raises
+    `OAuthLoginNeeded` from the request; because the SDK may swallow that, it is also stored in `problem`.
+    Raises `LoginFailed` for an invalid entry.
     """
     if not server.url or any(name.lower() == "authorization" for name in server.headers):
         return None
     from cockpit.mcp.oauth.provider import OAuthLogin
 
     silence_auth_log()
-    return OAuthLogin(server.name, server.url, parse_config(server.name, server.oauth), person, None)
+    return OAuthLogin(server.name, server.url, parse_config(server.name, server.oauth))
 
 
-async def login(server: McpServer, person: LoginPrompt) -> LoginResult:
-    """Log in again, asking `person` if the server requires it. Raises `LoginFailed`."""
+async def login(server: McpServer, prompt: LoginPrompt) -> LoginResult:
+    """Log in again, with the user if the server requires it. Raises `LoginFailed`."""
     from cockpit.mcp.oauth.provider import OAuthLogin
 
     if not server.url:
-        raise LoginFailed(
-            f"{server.name} is started by cockpit and has no login", "configure its key with `env`"
-        )
+        hint = "configure its key with `env`"
+        raise LoginFailed(f"{server.name} is a program that cockpit starts and has no login", hint)
     silence_auth_log()
     config = parse_config(server.name, server.oauth)
-    shelf = TokenStore(server.name, server.url)
-    stored = await asyncio.to_thread(shelf.load)
+    store = TokenStore(server.name, server.url)
+    stored = await asyncio.to_thread(store.load)
     # The old tokens would hide that a login is required; the registered client remains valid.
-    await asyncio.to_thread(shelf.save, StoredLogin(client=stored.client, more=stored.more))
+    await asyncio.to_thread(store.save, StoredLogin(client=stored.client, extra_scopes=stored.extra_scopes))
     async with open_callback(config.port or await _free_port(_registered_port(stored))) as callback:
-        auth = OAuthLogin(server.name, server.url, config, person, callback)
+        auth = OAuthLogin(server.name, server.url, config, prompt, callback)
         await _send_initialize(server, auth)
-    stored = await asyncio.to_thread(shelf.load)
+    stored = await asyncio.to_thread(store.load)
     if not stored.tokens:
-        await asyncio.to_thread(shelf.forget)
+        await asyncio.to_thread(store.forget)
         return LoginResult("")
     scope = stored.tokens.get("scope")
-    place = "keyring" if await asyncio.to_thread(api_keys.read_keyring, f"mcp:{shelf.file.stem}") else ""
-    return LoginResult(place or str(shelf.file), tuple(scope.split()) if isinstance(scope, str) else ())
+    place = "keyring" if await asyncio.to_thread(api_keys.read_keyring, f"mcp:{store.file.stem}") else ""
+    return LoginResult(place or str(store.file), tuple(scope.split()) if isinstance(scope, str) else ())
 
 
 async def logout(server: McpServer) -> bool:
     """Delete the stored login and revoke it at the server. Returns whether there was one."""
-    shelf = TokenStore(server.name, server.url)
-    stored = await asyncio.to_thread(shelf.load)
+    store = TokenStore(server.name, server.url)
+    stored = await asyncio.to_thread(store.load)
     await _revoke_tokens(stored)
-    return await asyncio.to_thread(shelf.forget)
+    return await asyncio.to_thread(store.forget)
 
 
 def is_logged_in(server: McpServer) -> bool:
@@ -111,7 +111,7 @@ async def _send_initialize(server: McpServer, auth: "OAuthLogin") -> None:
         ):
             status = response.status_code
     except httpx2.HTTPError as error:
-        raise LoginFailed(f"{server.name} cannot be reached: {error}", "check its url") from error
+        raise LoginFailed(f"{server.name} cannot be reached: {error}", "check its `url`") from error
     if status in (401, 403):
         raise LoginFailed(f"{server.name} still answers HTTP {status} after the login", "log in again")
 
@@ -120,27 +120,22 @@ async def _revoke_tokens(stored: StoredLogin) -> None:
     """Revoke the tokens (RFC 7009) if the server supports it. A failure does not prevent logging out."""
     import httpx2
 
-    endpoint, token = stored.metadata.get("revocation_endpoint"), None
-    for name in ("refresh_token", "access_token"):
-        token = token or stored.tokens.get(name)
+    endpoint = stored.metadata.get("revocation_endpoint")
+    token = stored.tokens.get("refresh_token") or stored.tokens.get("access_token")
     if not isinstance(endpoint, str) or not is_secure_url(endpoint) or not isinstance(token, str):
         return
     body = {"token": token, "client_id": str(stored.client.get("client_id") or "")}
-    try:
+    with contextlib.suppress(httpx2.HTTPError):
         async with httpx2.AsyncClient(timeout=5) as client:
             await client.post(endpoint, data=body)
-    except httpx2.HTTPError:
-        return
 
 
 def _registered_port(stored: StoredLogin) -> int:
     """The callback port this client was registered with, 0 if there is none."""
     uris = stored.client.get("redirect_uris")
     for uri in uris if isinstance(uris, list) else ():
-        try:
+        with contextlib.suppress(ValueError):
             return urlsplit(str(uri)).port or 0
-        except ValueError:
-            continue
     return 0
 
 

@@ -8,49 +8,18 @@ from collections.abc import Callable
 from typing import Protocol, TextIO
 
 from cockpit.mcp.oauth.config import LoginFailed
-from cockpit.plugin.context import SessionView, UserUnavailable
-from cockpit.protocol.events import FormField
 from cockpit.protocol.safe_text import clean
 
-ADDRESS_FIELD = "address"
+YES_WORDS = ("y", "yes")
 
 
 class LoginPrompt(Protocol):
     """Guides the user through a login."""
 
     async def guide(self, server: str, url: str) -> str:
-        """Show `url`, open it if the user agrees, and return the pasted address.
-
-        If the browser returns by itself nothing is pasted, and this is cancelled. Raises `LoginFailed` if the
-        user declines.
-        """
+        """Show `url`, open it if the user agrees, and return the pasted address. Cancelled when the browser
+        returns by itself. Raises `LoginFailed` if the user declines."""
         ...
-
-
-class SessionLoginPrompt:
-    """Asks in a session: a question with the page, and a field for the address it ended on."""
-
-    def __init__(self, session: SessionView) -> None:
-        self._session = session
-
-    async def guide(self, server: str, url: str) -> str:
-        label = "the address it ended on (only if the browser is on another machine)"
-        question = f"MCP server {server} requires a login. Open its page in the browser?"
-        fields = (FormField(ADDRESS_FIELD, label, "text"),)
-        try:
-            answer = await self._session.ask_form(question, fields, source=f"MCP server {server}", url=url)
-        except UserUnavailable as error:
-            raise LoginFailed(
-                f"{server} requires a login, but there is no user to log in", f"cockpit mcp login {server}"
-            ) from error
-        if answer.action != "accept":
-            raise LoginFailed(f"the login to {server} was declined")
-        if address := str(answer.values.get(ADDRESS_FIELD) or "").strip():
-            return address
-        await open_page(url)
-        # Now the browser returns by itself.
-        await asyncio.get_running_loop().create_future()
-        return ""
 
 
 async def open_page(url: str) -> bool:
@@ -58,63 +27,58 @@ async def open_page(url: str) -> bool:
     import webbrowser
 
     if not url.startswith(("https://", "http://")):
-        raise LoginFailed(
-            "the server's login page is not a web page", "report this to the operator of the server"
-        )
+        reason = f"the server's login page is not a web page: {clean(url)[:200]}"
+        raise LoginFailed(reason, "report this to the operator of the server")
     return await asyncio.to_thread(webbrowser.open, url)
 
 
-YES_WORDS = ("y", "yes")
-
-
 class TerminalLoginPrompt:
-    """Asks at a plain terminal, for `cockpit mcp login NAME`. Shows the page on `out` and reads lines from
-    `ask`. With `has_browser` None it checks for a browser."""
+    """Asks at a plain terminal, for `cockpit mcp login NAME`. Shows the page on `out` and reads lines with
+    `read_line`. With `has_browser` None it checks for a browser."""
 
     def __init__(
         self,
         out: TextIO | None = None,
-        ask: Callable[[], str] | None = None,
+        read_line: Callable[[], str] | None = None,
         has_browser: bool | None = None,
     ) -> None:
         self._out = out or sys.stderr
-        self._ask = ask or sys.stdin.readline
+        self._read_line = read_line or sys.stdin.readline
         self._has_browser = has_local_browser() if has_browser is None else has_browser
 
     async def guide(self, server: str, url: str) -> str:
-        self._say(f"{server} requires a login on this page:\n\n  {url}\n")
+        self._print(f"{server} requires a login on this page:\n\n  {url}\n")
         if self._has_browser:
-            self._say("Open it in the browser? [y/N], or paste the address the browser ended on:")
+            self._print("Open it in the browser? [y/N], or paste the address the browser ended on:")
         else:
-            self._say("Open it in any browser, then paste the address that it ended on:")
+            self._print("Open it in any browser, then paste the address that it ended on:")
         while True:
             line = await self._line()
             if line.lower() in YES_WORDS and self._has_browser:
                 await open_page(url)
-                self._say("Waiting for the browser ...")
+                self._print("Waiting for the browser ...")
             elif line.startswith(("http://", "https://")):
                 return line
             elif line:
-                self._say("Paste the whole address, starting with http:// (Ctrl+C cancels the login).")
+                self._print("Paste the whole address, starting with http:// (Ctrl+C cancels the login).")
 
-    def _say(self, text: str) -> None:
+    def _print(self, text: str) -> None:
         print(clean(text), file=self._out, flush=True)
 
     async def _line(self) -> str:
-        """A line of the user. It is read by a thread, which nobody waits for once the browser has
-        returned."""
+        """A line of the user, read in a thread that is abandoned once the browser has returned."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[str] = loop.create_future()
 
-        def told(line: str) -> None:
+        def deliver(line: str) -> None:
             if not future.done():
                 future.set_result(line)
 
         def read() -> None:
-            line = self._ask()
-            # At the end of input the browser is still waited for.
+            line = self._read_line()
+            # At the end of input the browser may still return.
             if line and not loop.is_closed():
-                loop.call_soon_threadsafe(told, line.strip())
+                loop.call_soon_threadsafe(deliver, line.strip())
 
         threading.Thread(target=read, daemon=True).start()
         return await future

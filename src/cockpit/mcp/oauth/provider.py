@@ -1,8 +1,8 @@
-"""Authorizes HTTP requests to a server: adds, gets and renews tokens.
+"""Authorizes HTTP requests to a server: adds, requests and renews tokens.
 
-Grants that need no user (client credentials, a workload's or identity provider's token) are requested from
-the authorization server that the entry names, and from no other. The SDK's own flow does the discovery.
-Imports the SDK, so it is imported late.
+Grants that need no user (client credentials, a workload's or identity provider's token) send their secret
+only to the authorization server that the entry names. The SDK's own flow does the discovery. Imports the SDK,
+so it is imported late.
 """
 
 import asyncio
@@ -37,36 +37,32 @@ from cockpit.settings import api_keys, file_io
 if TYPE_CHECKING:
     from mcp.client.auth.oauth2 import OAuthContext
 
-
 JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 JWT_CLIENT = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 TOKEN_EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
 ID_TOKEN = "urn:ietf:params:oauth:token-type:id_token"
 ID_JAG = "urn:ietf:params:oauth:token-type:id-jag"
 FORM_HEADERS = {"Content-Type": "application/x-www-form-urlencoded"}
+WRONG_ISSUER_HINT = "nothing was sent; correct `oauth.issuer` if the new server is right"
+LOGIN_SECONDS = 300.0
+AuthFlow = AsyncGenerator[httpx2.Request, httpx2.Response]
 
 
-async def token_request(name: str, config: OAuthConfig, context: "OAuthContext") -> "httpx2.Request":
-    """The request for a token of `wanted.grant`. Raises `LoginFailed` if the server names another issuer."""
-    import httpx2
-
+async def token_request(name: str, config: OAuthConfig, context: "OAuthContext") -> httpx2.Request:
+    """The request for a token of `config.grant`. Raises `LoginFailed` if the server names another issuer."""
     metadata = context.oauth_metadata
-    if metadata is None or not _is_same_issuer(str(metadata.issuer), config.issuer):
-        result = str(metadata.issuer) if metadata is not None else "none"
-        raise LoginFailed(
-            f"{name} names the authorization server {result}, expected {config.issuer}",
-            "nothing was sent; correct `oauth.issuer` if the new server is right",
-        )
-    issuer, resource = str(metadata.issuer), context.get_resource_url()
+    issuer = str(metadata.issuer) if metadata is not None else "none"
+    if metadata is None or issuer.rstrip("/") != config.issuer.rstrip("/"):
+        reason = f"{name} names the authorization server {issuer}, expected {config.issuer}"
+        raise LoginFailed(reason, WRONG_ISSUER_HINT)
+    resource = context.get_resource_url()
     body: dict[str, str] = {"resource": resource}
     match config.grant:
         case "client_credentials":
             body["grant_type"] = "client_credentials"
             if config.private_key:
-                body |= {
-                    "client_assertion_type": JWT_CLIENT,
-                    "client_assertion": await sign_assertion(config, issuer),
-                }
+                body["client_assertion_type"] = JWT_CLIENT
+                body["client_assertion"] = await sign_assertion(config, issuer)
         case "jwt_bearer" | "enterprise":
             body |= {"grant_type": JWT_BEARER, "client_id": config.client_id}
             body["assertion"] = await load_assertion(name, config, issuer, resource)
@@ -100,9 +96,8 @@ async def load_assertion(name: str, config: OAuthConfig, audience: str, resource
         try:
             token = (await asyncio.to_thread(file_io.read_text, config.assertion_file)).strip()
         except OSError as error:
-            raise LoginFailed(
-                f"the assertion of {name} cannot be read: {error.strerror}", "check `oauth.assertionFile`"
-            ) from error
+            reason = f"the assertion of {name} cannot be read: {error.strerror}"
+            raise LoginFailed(reason, "check `oauth.assertionFile`") from error
         api_keys.register_secret(token, f"{name} login")
     if config.grant == "jwt_bearer":
         return token
@@ -110,8 +105,6 @@ async def load_assertion(name: str, config: OAuthConfig, audience: str, resource
 
 
 async def _exchange_token(name: str, config: OAuthConfig, token: str, audience: str, resource: str) -> str:
-    import httpx2
-
     body = {
         "grant_type": TOKEN_EXCHANGE,
         "requested_token_type": ID_JAG,
@@ -127,36 +120,39 @@ async def _exchange_token(name: str, config: OAuthConfig, token: str, audience: 
         body["client_secret"] = config.idp_client_secret
     async with httpx2.AsyncClient(timeout=30) as client:
         response = await client.post(config.idp_endpoint, data=body, headers=FORM_HEADERS)
-    try:
-        result = response.json()
-    except ValueError:
-        result = {}
-    assertion_token = result.get("access_token") if isinstance(result, dict) else None
-    if response.status_code != 200 or not isinstance(assertion_token, str):
-        raise LoginFailed(
-            f"the identity provider of {name} gave no token (HTTP {response.status_code})",
-            "its token may have expired; get a new one",
-        )
-    api_keys.register_secret(assertion_token, f"{name} login")
-    return assertion_token
+    assertion = _json_object(response).get("access_token")
+    if response.status_code != 200 or not isinstance(assertion, str):
+        reason = f"the identity provider of {name} returned no token (HTTP {response.status_code})"
+        raise LoginFailed(reason, "`oauth.assertion` may have expired; get a new one")
+    api_keys.register_secret(assertion, f"{name} login")
+    return assertion
 
 
-def _is_same_issuer(issuer: str, config: str) -> bool:
-    return issuer.rstrip("/") == config.rstrip("/")
+class OAuthLogin(OAuthClientProvider):
+    """The `httpx2.Auth` of one server. `problem` is why the last request failed.
 
+    Without a `prompt` a required login raises `OAuthLoginNeeded`, and no browser is opened. It is also the
+    SDK's `TokenStorage`, because it stores more than the SDK would save.
+    """
 
-AuthFlow = AsyncGenerator["httpx2.Request", "httpx2.Response"]
-
-
-LOGIN_SECONDS = 300.0
-
-
-class SdkTokenStorage:
-    """The SDK's storage, backed by a `TokenStore`. Also stores what the SDK does not save."""
-
-    def __init__(self, shelf: TokenStore) -> None:
-        self.shelf = shelf
-        self.provider: OAuthLogin | None = None
+    def __init__(
+        self,
+        name: str,
+        url: str,
+        config: OAuthConfig,
+        prompt: LoginPrompt | None = None,
+        callback: CallbackServer | None = None,
+    ) -> None:
+        self.name, self.config = name, config
+        self.problem: CockpitError | None = None
+        self._prompt, self._callback = prompt, callback
+        self._authorization_url = ""
+        self._extra_scopes, self._is_stepping_up = "", False
+        self._store = TokenStore(name, url)
+        self._register_secrets(*config.secrets())
+        redirect = callback.address if callback is not None else "http://localhost/callback"
+        metadata, metadata_url = _client_metadata(config, redirect), config.metadata_url or None
+        super().__init__(url, metadata, self, self._show_page, self._wait_for_code, metadata_url)
 
     async def get_tokens(self) -> OAuthToken | None:
         return None
@@ -165,94 +161,51 @@ class SdkTokenStorage:
         return None
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
-        for secret in (tokens.access_token, tokens.refresh_token):
-            api_keys.register_secret(secret or "", f"{self._login.name} login")
-        await self._login.keep(tokens)
+        self._register_secrets(tokens.access_token, tokens.refresh_token or "")
+        await self._save(tokens)
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        await self._login.keep(None)
+        await self._save(None)
 
-    @property
-    def _login(self) -> "OAuthLogin":
-        if self.provider is None:
-            raise RuntimeError("the storage has no login")
-        return self.provider
+    def _register_secrets(self, *secrets: str) -> None:
+        for secret in secrets:
+            api_keys.register_secret(secret, f"{self.name} login")
 
-
-class OAuthLogin(OAuthClientProvider):
-    """The `httpx2.Auth` of one server. `problem` is why the last request failed.
-
-    Without a `person` a required login raises `OAuthLoginNeeded`, and no browser is opened.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        url: str,
-        config: OAuthConfig,
-        person: LoginPrompt | None,
-        callback: CallbackServer | None,
-    ) -> None:
-        self.name, self.config = name, config
-        self.problem: CockpitError | None = None
-        self._person, self._callback = person, callback
-        self._authorization_url = ""
-        self._more, self._is_stepping_up = "", False
-        storage = SdkTokenStorage(TokenStore(name, url))
-        storage.provider = self
-        self._shelf = storage.shelf
-        for secret in config.secrets():
-            api_keys.register_secret(secret, f"{name} login")
-        redirect = callback.address if callback is not None else "http://localhost/callback"
-        super().__init__(
-            url,
-            _client_metadata(config, redirect),
-            storage,
-            self._shown,
-            self._came_back,
-            config.metadata_url or None,
-        )
-
-    async def keep(self, tokens: OAuthToken | None) -> None:
+    async def _save(self, tokens: OAuthToken | None) -> None:
         """Write the current state to the token store, without tokens if `tokens` is None."""
         context = self.context
-        result = context.client_info
-        client = None if self._is_given() else result
         stored = StoredLogin(
             _dump_model(tokens),
-            _dump_model(client),
+            # A client that the entry names is not stored.
+            _dump_model(None if self.config.client_id else context.client_info),
             _dump_model(context.oauth_metadata),
             _dump_model(context.protected_resource_metadata),
             context.auth_server_url or "",
-            "" if tokens is not None else self._more,
+            "" if tokens is not None else self._extra_scopes,
             None if tokens is None or not tokens.expires_in else time.time() + tokens.expires_in,
         )
-        await asyncio.to_thread(self._shelf.save, stored)
-
-    def _is_given(self) -> bool:
-        """Whether the entry itself names the client."""
-        return bool(self.config.client_id)
+        await asyncio.to_thread(self._store.save, stored)
 
     async def _initialize(self) -> None:
-        stored, context = await asyncio.to_thread(self._shelf.load), self.context
+        stored, context = await asyncio.to_thread(self._store.load), self.context
         try:
             context.current_tokens = OAuthToken.model_validate(stored.tokens) if stored.tokens else None
             context.client_info = self._client(stored)
             if stored.metadata:
                 context.oauth_metadata = OAuthMetadata.model_validate(stored.metadata)
             if stored.resource:
-                result = ProtectedResourceMetadata.model_validate(stored.resource)
-                context.protected_resource_metadata = result
+                resource = ProtectedResourceMetadata.model_validate(stored.resource)
+                context.protected_resource_metadata = resource
         except ValidationError:
-            # An edited file that cannot be read counts as none: the user logs in again.
+            # A stored login that cannot be parsed counts as none: the user logs in again.
             context.current_tokens, context.client_info = None, self._client(StoredLogin())
-        context.token_expiry_time, self._more = stored.expires, stored.more
+        context.token_expiry_time, self._extra_scopes = stored.expires, stored.extra_scopes
         context.auth_server_url = stored.issuer or None
         self._initialized = True
 
     def _client(self, stored: StoredLogin) -> OAuthClientInformationFull | None:
         config = self.config
-        if self._is_given():
+        if config.client_id:
             secret = config.client_secret or None
             method = config.method or ("client_secret_basic" if secret else "none")
             return OAuthClientInformationFull(
@@ -264,12 +217,10 @@ class OAuthLogin(OAuthClientProvider):
             )
         if not stored.client:
             return None
-        result = OAuthClientInformationFull.model_validate(stored.client)
-        known = [str(uri) for uri in result.redirect_uris or ()]
-        if self._callback is not None and self._callback.address not in known:
-            # The client was registered with another callback address, which the server would reject.
-            return None
-        return result
+        client = OAuthClientInformationFull.model_validate(stored.client)
+        known = [str(uri) for uri in client.redirect_uris or ()]
+        # A server rejects a client with a callback address that it was not registered with.
+        return client if self._callback is None or self._callback.address in known else None
 
     async def _auth_flow(self, request: httpx2.Request) -> AuthFlow:
         self.problem = None
@@ -291,8 +242,8 @@ class OAuthLogin(OAuthClientProvider):
                 while True:
                     self._check(outgoing, request)
                     response = yield outgoing
-                    if outgoing is request and self._is_asked(response):
-                        await self._asked(response)
+                    if outgoing is request and _requires_login(response):
+                        await self._require_user(response)
                     outgoing = await flow.asend(response)
         except StopAsyncIteration:
             return
@@ -300,68 +251,58 @@ class OAuthLogin(OAuthClientProvider):
             self.problem = error
             raise
         except OAuthFlowError as error:
-            self.problem = _login_failure(self.name, error)
+            self.problem = LoginFailed(f"the login to {self.name} failed: {clean(str(error))[:300]}")
             raise self.problem from error
 
-    async def _asked(self, response: httpx2.Response) -> None:
+    async def _require_user(self, response: httpx2.Response) -> None:
         """The server requires a login, or further scopes. Raises `OAuthLoginNeeded` without a user."""
         self._is_stepping_up = response.status_code == 403
-        if self._person is not None or self.config.grant != "code":
+        if self._prompt is not None or self.config.grant != "code":
             return
-        if more := extract_scope_from_www_auth(response) if self._is_stepping_up else "":
-            self._more = union_scopes(self._more, more) or ""
-            stored = await asyncio.to_thread(self._shelf.load)
-            await asyncio.to_thread(self._shelf.save, replace(stored, more=self._more))
-        raise OAuthLoginNeeded(
-            f"{self.name} requires a login{f' for {more}' if more else ''}", f"cockpit mcp login {self.name}"
-        )
-
-    def _is_asked(self, response: httpx2.Response) -> bool:
-        scope = extract_field_from_www_auth(response, "error") == "insufficient_scope"
-        return response.status_code == 401 or (response.status_code == 403 and scope)
+        scopes = extract_scope_from_www_auth(response) if self._is_stepping_up else ""
+        if scopes:
+            self._extra_scopes = union_scopes(self._extra_scopes, scopes) or ""
+            stored = await asyncio.to_thread(self._store.load)
+            await asyncio.to_thread(self._store.save, replace(stored, extra_scopes=self._extra_scopes))
+        reason = f"{self.name} requires a login" + (f" for {scopes}" if scopes else "")
+        raise OAuthLoginNeeded(reason, f"cockpit mcp login {self.name}")
 
     def _check(self, outgoing: httpx2.Request, request: httpx2.Request) -> None:
         """Check that codes, secrets and tokens are sent over https or stay on this machine."""
         if outgoing is request or outgoing.method == "GET":
             return
-        if self._is_given() and self.context.client_info is None:
+        if self.config.client_id and self.context.client_info is None:
             # The SDK drops a client of another authorization server and would register a new one.
-            raise LoginFailed(
-                f"{self.name} names another authorization server than {self.config.issuer}",
-                "nothing was sent; correct `oauth.issuer` if the new server is right",
-            )
-        if is_secure_url(str(outgoing.url)):
-            return
-        raise LoginFailed(
-            f"{self.name} wants its login sent to {outgoing.url.host} without https",
-            "nothing was sent; report this to the operator of the server",
-        )
+            reason = f"{self.name} names another authorization server than {self.config.issuer}"
+            raise LoginFailed(reason, WRONG_ISSUER_HINT)
+        if not is_secure_url(str(outgoing.url)):
+            reason = f"{self.name} wants its login sent to {outgoing.url.host} without https"
+            raise LoginFailed(reason, "nothing was sent; report this to the operator of the server")
 
     async def _perform_authorization(self) -> httpx2.Request:
         if self.config.grant == "code":
             metadata = self.context.client_metadata
-            own = " ".join(self.config.scopes)
-            scope = own if own and not self._is_stepping_up else metadata.scope
-            metadata.scope = union_scopes(scope, self._more)
+            configured = " ".join(self.config.scopes)
+            scope = configured if configured and not self._is_stepping_up else metadata.scope
+            metadata.scope = union_scopes(scope, self._extra_scopes)
             return await super()._perform_authorization()
         return await token_request(self.name, self.config, self.context)
 
     async def _handle_token_response(self, response: httpx2.Response) -> None:
         if response.status_code not in (200, 201):
             await response.aread()
-            raise LoginFailed(f"{self.name} gave no token: {_error_text(response)}", "log in again")
+            raise LoginFailed(f"{self.name} returned no token: {_error_text(response)}", "log in again")
         await super()._handle_token_response(response)
 
-    async def _shown(self, url: str) -> None:
+    async def _show_page(self, url: str) -> None:
         self._authorization_url = url
         if self._callback is not None:
             self._callback.expect(_state_of(url))
 
-    async def _came_back(self) -> AuthorizationCodeResult:
-        """The code from the browser or from a pasted address, whichever comes first."""
-        if self._person is None or self._callback is None:
+    async def _wait_for_code(self) -> AuthorizationCodeResult:
+        if self._prompt is None or self._callback is None:
             raise OAuthLoginNeeded(f"{self.name} requires a login", f"cockpit mcp login {self.name}")
-        guiding = asyncio.create_task(self._guided(self._person, self._callback))
+        guiding = asyncio.create_task(self._read_pasted(self._prompt))
         waiting = asyncio.create_task(self._callback.answer())
         try:
             both = (guiding, waiting)
@@ -374,18 +315,21 @@ class OAuthLogin(OAuthClientProvider):
             waiting.cancel()
             await asyncio.gather(guiding, waiting, return_exceptions=True)
         if answered.error or not answered.code:
-            raise LoginFailed(f"{self.name} refused the login: {answered.error or 'no code was sent'}")
+            raise LoginFailed(f"{self.name} refused the login: {answered.error or 'it sent no code'}")
         return AuthorizationCodeResult(code=answered.code, state=answered.state, iss=answered.issuer)
 
-    async def _guided(self, person: LoginPrompt, callback: CallbackServer) -> AuthorizationAnswer:
-        pasted = await person.guide(self.name, self._authorization_url)
-        result = parse_answer(pasted, _state_of(self._authorization_url))
-        if result is None:
-            raise LoginFailed(
-                "that address is not an answer to this login",
-                "paste the whole address that the browser ended on",
-            )
-        return result
+    async def _read_pasted(self, prompt: LoginPrompt) -> AuthorizationAnswer:
+        pasted = await prompt.guide(self.name, self._authorization_url)
+        answer = parse_answer(pasted, _state_of(self._authorization_url))
+        if answer is None:
+            hint = "paste the whole address that the browser ended on"
+            raise LoginFailed("that address is not an answer to this login", hint)
+        return answer
+
+
+def _requires_login(response: httpx2.Response) -> bool:
+    lacks_scope = extract_field_from_www_auth(response, "error") == "insufficient_scope"
+    return response.status_code == 401 or (response.status_code == 403 and lacks_scope)
 
 
 def _client_metadata(config: OAuthConfig, redirect: str) -> OAuthClientMetadata:
@@ -411,14 +355,15 @@ def _state_of(url: str) -> str:
 
 def _error_text(response: httpx2.Response) -> str:
     """The two error fields of RFC 6749. The rest of a body may contain anything."""
-    try:
-        body = response.json()
-    except ValueError:
-        body = None
-    fields = [body.get(key) for key in ("error", "error_description")] if isinstance(body, dict) else []
+    body = _json_object(response)
+    fields = (body.get("error"), body.get("error_description"))
     words = ": ".join(clean(field)[:200] for field in fields if isinstance(field, str))
     return words or f"HTTP {response.status_code}"
 
 
-def _login_failure(name: str, error: Exception) -> LoginFailed:
-    return LoginFailed(f"the login to {name} failed: {clean(str(error))[:300]}")
+def _json_object(response: httpx2.Response) -> dict[str, Json]:
+    try:
+        body = response.json()
+    except ValueError:
+        return {}
+    return body if isinstance(body, dict) else {}

@@ -1,13 +1,14 @@
 """Stored logins: in the keyring, or in a file that only the owner can read.
 
 Each login is one file in `mcp-logins` of the config folder; if the keyring stores it, the file only says so.
-A different name or address is a different login. No token is logged.
+Another name or address is another login. No token is logged.
 """
 
 import hashlib
 import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from cockpit import paths
 from cockpit.protocol.messages import Json
@@ -22,8 +23,8 @@ class StoredLogin:
     """One login. `expires` is in seconds since the epoch, None if unknown.
 
     `tokens`, `client`, `metadata` (of the authorization server) and `resource` are documents as received;
-    without the last two a refresh after a restart would go to the wrong place. `more` are scopes that the
-    server requested later, for the next login.
+    without the last two a refresh after a restart would go to the wrong place. `extra_scopes`
+    were requested by the server later, for the next login.
     """
 
     tokens: dict[str, Json] = field(default_factory=dict)
@@ -31,7 +32,7 @@ class StoredLogin:
     metadata: dict[str, Json] = field(default_factory=dict)
     resource: dict[str, Json] = field(default_factory=dict)
     issuer: str = ""
-    more: str = ""
+    extra_scopes: str = ""
     expires: float | None = None
 
 
@@ -48,15 +49,18 @@ class TokenStore:
 
     def load(self) -> StoredLogin:
         """The stored login, an empty one if there is none."""
-        return self._known(_parse_login(self._document()))
+        document = self._read()
+        if KEYRING in document:
+            document = _parse_object(api_keys.read_keyring(self._keyring) or "")
+        return self._register_secrets(_parse_login(document))
 
     def save(self, login: StoredLogin) -> str:
         """Store the login. Returns where: `keyring` or the file. Raises OSError."""
-        self._known(login)
+        self._register_secrets(login)
         text = json.dumps({"server": self._name, **asdict(login)}, sort_keys=True)
         in_keyring = api_keys.write_keyring(self._keyring, text)
-        shown = json.dumps({"server": self._name, KEYRING: True}) if in_keyring else text
-        write_atomically(self.file, shown.encode(), private=True)
+        stored = json.dumps({"server": self._name, KEYRING: True}) if in_keyring else text
+        write_atomically(self.file, stored.encode(), private=True)
         return KEYRING if in_keyring else str(self.file)
 
     def forget(self) -> bool:
@@ -71,19 +75,13 @@ class TokenStore:
     def _keyring(self) -> str:
         return f"mcp:{self._id}"
 
-    def _document(self) -> dict[str, Json]:
-        document = self._read()
-        if KEYRING not in document:
-            return document
-        return _parse_object(api_keys.read_keyring(self._keyring) or "")
-
     def _read(self) -> dict[str, Json]:
         try:
             return _parse_object(file_io.read_text(self.file))
         except OSError:
             return {}
 
-    def _known(self, login: StoredLogin) -> StoredLogin:
+    def _register_secrets(self, login: StoredLogin) -> StoredLogin:
         secrets = (login.tokens.get("access_token"), login.tokens.get("refresh_token"))
         for secret in (*secrets, login.client.get("client_secret")):
             if isinstance(secret, str):
@@ -100,21 +98,11 @@ def _parse_object(text: str) -> dict[str, Json]:
 
 
 def _parse_login(document: dict[str, Json]) -> StoredLogin:
-    def table(key: str) -> dict[str, Json]:
-        value = document.get(key)
-        return value if isinstance(value, dict) else {}
-
-    def text(key: str) -> str:
-        value = document.get(key)
-        return value if isinstance(value, str) else ""
-
-    expires = document.get("expires")
-    return StoredLogin(
-        table("tokens"),
-        table("client"),
-        table("metadata"),
-        table("resource"),
-        text("issuer"),
-        text("more"),
-        float(expires) if isinstance(expires, int | float) else None,
-    )
+    """The login in `document`. Values of other types are ignored, because users may edit the file."""
+    expires, more = document.get("expires"), document.get("more")
+    defaults = {**asdict(StoredLogin()), "extra_scopes": more if isinstance(more, str) else ""}
+    values: dict[str, Any] = {
+        name: value if isinstance(value := document.get(name), type(default)) else default
+        for name, default in defaults.items()
+    }
+    return StoredLogin(**{**values, "expires": float(expires) if isinstance(expires, int | float) else None})

@@ -6,18 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cockpit.builtin.models.offline.captures import mask_quotes
-from cockpit.builtin.models.offline.grammar import parse_prompt
-from cockpit.builtin.models.offline.intents import (
-    CHANGE_INTENTS,
+from cockpit.builtin.models.offline.change_intents import (
     CreateIntent,
     DeleteIntent,
-    FindIntent,
     ReplaceIntent,
-    RunTestsIntent,
     ShellIntent,
-    ShowIntent,
-    UnknownIntent,
 )
+from cockpit.builtin.models.offline.grammar import parse_prompt
+from cockpit.builtin.models.offline.intents import UnknownIntent
+from cockpit.builtin.models.offline.read_intents import FindIntent, RunTestsIntent, ShowIntent
 
 VERBS = ("show", "find", "search", "list", "explain", "where", "who", "what", "显示", "查找", "搜索", "谁")
 WORDS = st.text(alphabet=st.characters(codec="utf-8"), max_size=60)
@@ -40,14 +37,14 @@ def test_any_punctuation_is_read_without_an_error(prompt: str) -> None:
 
 @given(WORDS)
 def test_only_words_that_ask_for_a_change_make_one(prompt: str) -> None:
-    changes = [intent for intent in parse_prompt(prompt) if isinstance(intent, CHANGE_INTENTS)]
+    changes = [intent for intent in parse_prompt(prompt) if intent.changes]
     assert not changes or CHANGING.search(prompt.casefold())
 
 
 @given(st.sampled_from(VERBS), st.text(max_size=40).filter(lambda text: "\n" not in text and "`" not in text))
 def test_what_is_quoted_is_never_a_request(verb: str, inside: str) -> None:
     intents = parse_prompt(f"{verb} `{inside}; delete a.py; run: rm b`")
-    assert not any(isinstance(intent, CHANGE_INTENTS) for intent in intents)
+    assert not any(intent.changes for intent in intents)
 
 
 @given(st.text(alphabet="abc123 _./\\-中文", min_size=1, max_size=30).map(str.strip).filter(bool))

@@ -2,29 +2,29 @@
 
 import pytest
 
-from cockpit.builtin.models.offline.grammar import parse_prompt
-from cockpit.builtin.models.offline.intents import (
-    ChatIntent,
+from cockpit.builtin.models.offline.change_intents import (
     CreateIntent,
-    DefineIntent,
     DeleteIntent,
-    FindFileIntent,
-    FindIntent,
     FormatIntent,
-    GitIntent,
-    HelpIntent,
-    ListFolderIntent,
-    MapIntent,
     MoveIntent,
-    OutlineIntent,
-    ProblemsIntent,
     RenameIntent,
     ReplaceIntent,
-    RunTestsIntent,
     ShellIntent,
-    ShowIntent,
     TodoIntent,
-    UnknownIntent,
+)
+from cockpit.builtin.models.offline.grammar import parse_prompt
+from cockpit.builtin.models.offline.intents import ChatIntent, HelpIntent, UnknownIntent
+from cockpit.builtin.models.offline.read_intents import (
+    DefineIntent,
+    FindFileIntent,
+    FindIntent,
+    GitIntent,
+    ListFolderIntent,
+    MapIntent,
+    OutlineIntent,
+    ProblemsIntent,
+    RunTestsIntent,
+    ShowIntent,
     UsesIntent,
 )
 

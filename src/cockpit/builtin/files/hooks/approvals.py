@@ -25,12 +25,13 @@ from cockpit.settings.file_io import write_atomically
 
 RUN_CHOICE, SKIP_CHOICE = "Run them", "Leave them out"
 MAX_LISTED = 20
+STORE_FILE = "hooks.json"
 # The ways to write the project folder: both variables, also with a default, and what git or the shell prints.
 PROJECT_FOLDER = re.compile(
     r"\$(?:\{(?:(?:CLAUDE|COCKPIT)_PROJECT_DIR|PWD)(?::?-[^{}]*)?\}|(?:(?:CLAUDE|COCKPIT)_PROJECT_DIR|PWD)\b)"
     r"|(?:\$\(|`)\s*(?:git rev-parse --show-toplevel|pwd)[^()`]*(?:\)|`)"
 )
-# What separates words in a shell: `sh check.sh; exit 0` names check.sh.
+# Separates words in a shell: `sh check.sh; exit 0` names check.sh.
 WORD_SEPARATORS = re.compile(r"[\s\"'`;|&<>()={},]+")
 MAX_SCRIPT_BYTES = 256_000_000
 APPROVE_HINT = "review and approve them with `cockpit hooks approve`"
@@ -38,10 +39,8 @@ NOT_APPROVED = "it has not been approved"
 
 
 def fingerprint_hook(hook: Hook, root: str, worktree: str = "") -> str:
-    """Return the sha256 (hex) of a hook and of the project scripts that its command names.
-
-    `worktree` is the worktree the hook would run in, where the same name may be another script.
-    """
+    """Return the sha256 (hex) of a hook and of the project scripts that its command names. `worktree` is the
+    worktree the hook would run in, where the same name may be another script."""
     script_hashes: dict[bytes, None] = {}
     for folder in dict.fromkeys((root, worktree or root)):
         for script in find_scripts(hook, Path(folder)):
@@ -55,10 +54,8 @@ def fingerprint_hook(hook: Hook, root: str, worktree: str = "") -> str:
 
 
 def find_scripts(hook: Hook, root: Path) -> tuple[Path, ...]:
-    """Find the project files that a hook's command names, also after a `cd`.
-
-    A file too many costs a question; a file too few would run something nobody has reviewed.
-    """
+    """Find the project files that a hook's command names, also after a `cd`. A needless file only causes a
+    question; a missing one would run without a review."""
     if hook.kind != "command":
         return ()
     args = hook.action.get("args")
@@ -95,7 +92,7 @@ def _split_words(text: str, root: Path) -> dict[str, None]:
 def load_approved(root: str) -> frozenset[str]:
     """Return the fingerprints that the user approved for `root`."""
     rows = _load_store().get(root)
-    return frozenset(row for row in rows if isinstance(row, str)) if isinstance(rows, list) else frozenset()
+    return frozenset(filter(lambda row: isinstance(row, str), rows if isinstance(rows, list) else ()))
 
 
 def approve_hooks(root: str, fingerprints: Iterable[str]) -> None:
@@ -113,13 +110,9 @@ def revoke_approvals(root: str) -> int:
     return count
 
 
-def _store_file() -> Path:
-    return paths.state() / "hooks.json"
-
-
 def _load_store() -> dict[str, object]:
     try:
-        store = json.loads(file_io.read_bytes(_store_file()))
+        store = json.loads(file_io.read_bytes(paths.state() / STORE_FILE))
     except (OSError, ValueError):
         # Without a readable file nothing counts as approved, and the user is asked again.
         return {}
@@ -127,7 +120,7 @@ def _load_store() -> dict[str, object]:
 
 
 def _save_store(store: Mapping[str, object]) -> None:
-    write_atomically(_store_file(), json.dumps(store, indent=1).encode(), private=True)
+    write_atomically(paths.state() / STORE_FILE, json.dumps(store, indent=1).encode(), private=True)
 
 
 @dataclass(slots=True)
@@ -159,7 +152,7 @@ class HookApprovals:
 
     def forget_session(self, session: str) -> None:
         """Drop what was refused in a session that has ended."""
-        self._refused = {refused for refused in self._refused if refused[0] != session}
+        self._refused = {row for row in self._refused if row[0] != session}
 
     async def _ask(self, fingerprint: str, hook: Hook, context: Context) -> str:
         session = context.session.id
@@ -195,10 +188,8 @@ class HookApprovals:
 
 
 def format_question(hooks: Iterable[Hook], root: Path, remaining: int = 0) -> str:
-    """Format the approval question: what each hook does and where it is declared.
-
-    The answer covers `hooks`; the `remaining` others are asked about next.
-    """
+    """Format the approval question: what each hook does and where it is declared. The answer covers `hooks`;
+    the `remaining` others are asked about next."""
     rows = [describe_hook(hook, root) for hook in hooks]
     more = f"\n  ({remaining} more are asked about next)" if remaining > 0 else ""
     listed = "\n".join(f"  {row}" for row in rows)

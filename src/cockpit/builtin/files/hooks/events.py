@@ -6,8 +6,9 @@ the permission rule in its `if`.
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from cockpit.builtin.policy import judge_command_line
 from cockpit.formats import hooks
@@ -47,10 +48,6 @@ class SessionFacts:
     tools: tuple[Tool, ...]
     agent: str = "main"
 
-    @property
-    def is_main(self) -> bool:
-        return self.agent == "main"
-
 
 def get_session_facts(context: Context) -> SessionFacts:
     session = context.session
@@ -85,14 +82,11 @@ def build_payload(
         "permission_mode": PERMISSION_MODES[session.mode],
         "hook_event_name": hook.event.name,
     }
-    if not session.is_main:
+    if session.agent != "main":
         payload |= {"agent_id": session.agent, "agent_type": guarded.role}
     if call is not None and guarded.call is not None:
-        payload |= {
-            "tool_name": call.name,
-            "tool_input": dict(call.arguments),
-            "tool_use_id": guarded.call.id,
-        }
+        payload |= {"tool_name": call.name, "tool_input": dict(call.arguments)}
+        payload["tool_use_id"] = guarded.call.id
     return payload | _event_fields(hook.event.name, guarded, call)
 
 
@@ -113,19 +107,14 @@ def _event_fields(name: str, guarded: Guarded, call: ClaudeCall | None) -> dict[
             return {"error": text, "is_interrupt": False}
         case "Notification":
             return {"message": text, "title": "cockpit", "notification_type": facts.get("kind", "")}
-        case "SubagentStop":
-            return {
-                "stop_hook_active": bool(facts.get("continued")),
-                "agent_transcript_path": guarded.transcript,
-                "last_assistant_message": text,
-            }
-        case "Stop":
-            return {"stop_hook_active": bool(facts.get("continued")), "last_assistant_message": text}
+        case "Stop" | "SubagentStop":
+            fields: dict[str, Json] = {"stop_hook_active": bool(facts.get("continued"))}
+            if name == "SubagentStop":
+                fields["agent_transcript_path"] = guarded.transcript
+            return {**fields, "last_assistant_message": text}
         case "PreCompact":
-            return {
-                "trigger": facts.get("trigger", "auto"),
-                "custom_instructions": facts.get("focus") or "",
-            }
+            focus = facts.get("focus") or ""
+            return {"trigger": facts.get("trigger", "auto"), "custom_instructions": focus}
         case "PostCompact":
             return {"trigger": facts.get("trigger", "auto"), "compact_summary": text}
         case _:
@@ -152,10 +141,8 @@ def session_end_reason(guarded: Guarded) -> str:
 
 
 def build_environment(hook: Hook, root: str, variables: str = "") -> dict[str, str]:
-    """Build the environment variables added for a hook's command.
-
-    `variables` is the file it may write `export NAME=value` lines to.
-    """
+    """Build the environment variables added for a hook's command. `variables` is the file it may write
+    `export NAME=value` lines to."""
     environment = {"CLAUDE_PROJECT_DIR": root, "COCKPIT_PROJECT_DIR": root}
     if hook.file.root:
         environment["CLAUDE_PLUGIN_ROOT"] = hook.file.root
@@ -166,18 +153,21 @@ def build_environment(hook: Hook, root: str, variables: str = "") -> dict[str, s
 
 async def is_selected(hook: Hook, guarded: Guarded, session: SessionFacts, call: ClaudeCall | None) -> bool:
     """Whether the event selects the hook. A hook declared in several files runs once."""
-    if hook.event.name in MAIN_AGENT_EVENTS and not session.is_main:
+    if hook.event.name in MAIN_AGENT_EVENTS and session.agent != "main":
         return False
     if hook.event.name == "PostToolUse" and guarded.facts.get("is_error"):
         return False
     names = _matcher_subjects(hook, guarded, call)
-    for condition in hook.elsewhere:
-        if await _condition_matches(condition, session, call, names):
-            return False
-    for condition in hook.conditions:
-        if await _condition_matches(condition, session, call, names):
-            return True
-    return False
+
+    async def any_matches(conditions: Iterable[HookCondition]) -> bool:
+        for condition in conditions:
+            if names is not None and not hooks.matches_name(condition.matcher, names):
+                continue
+            if not condition.when or call is None or await _rule_matches(condition.when, session, call):
+                return True
+        return False
+
+    return not await any_matches(hook.elsewhere) and await any_matches(hook.conditions)
 
 
 def _matcher_subjects(hook: Hook, guarded: Guarded, call: ClaudeCall | None) -> tuple[str, ...] | None:
@@ -195,26 +185,13 @@ def _matcher_subjects(hook: Hook, guarded: Guarded, call: ClaudeCall | None) -> 
             return (str(guarded.facts.get(fact, "")),)
 
 
-async def _condition_matches(
-    condition: HookCondition,
-    session: SessionFacts,
-    call: ClaudeCall | None,
-    names: tuple[str, ...] | None,
-) -> bool:
-    if names is not None and not hooks.matches_name(condition.matcher, names):
-        return False
-    return not condition.when or call is None or await _rule_matches(condition.when, session, call)
-
-
 async def _rule_matches(when: str, session: SessionFacts, call: ClaudeCall) -> bool:
-    """Whether the call matches a permission rule.
-
-    This saves hooks from running needlessly; it is not a safeguard. When it is unclear what a command
-    runs, the hook runs.
-    """
+    """Whether the call matches a permission rule. This saves hooks from running needlessly; it is not a
+    safeguard. When it is unclear what a command runs, the hook runs."""
     tool, pattern = hooks.parse_tool_rule(when) or ("*", "")
     family = TOOL_FAMILIES.get(tool, (tool,))
-    if not {*family} & {*call.names} and not _glob_matches(tool, call.names):
+    is_glob = "*" in tool and any(matches_command(tool, name) for name in call.names)
+    if not is_glob and not {*family} & {*call.names}:
         return False
     if pattern in ("", "*", "**"):
         return True
@@ -222,7 +199,9 @@ async def _rule_matches(when: str, session: SessionFacts, call: ClaudeCall) -> b
     if isinstance(command, str):
         return await _command_matches(pattern, command, session)
     if pattern.startswith("domain:"):
-        return _host_matches(pattern.removeprefix("domain:"), call.arguments.get("url"))
+        domain, url = pattern.removeprefix("domain:"), call.arguments.get("url")
+        host = urlsplit(url).hostname or "" if isinstance(url, str) else ""
+        return host == domain or host.endswith(f".{domain}")
     root = session.root
     paths = (call.arguments.get(name) for name in PATH_ARGUMENTS)
     absolute = (path if path.startswith("/") else f"{root}/{path}" for path in paths if isinstance(path, str))
@@ -238,14 +217,3 @@ async def _command_matches(pattern: str, command: str, session: SessionFacts) ->
     if any(matches_words(pattern, part.argv, bare=False) for part in parts):
         return True
     return any(matches_command(pattern, part) for part in split_commands(command))
-
-
-def _host_matches(domain: str, url: Json) -> bool:
-    from urllib.parse import urlsplit
-
-    host = urlsplit(url).hostname or "" if isinstance(url, str) else ""
-    return host == domain or host.endswith(f".{domain}")
-
-
-def _glob_matches(tool: str, names: tuple[str, ...]) -> bool:
-    return "*" in tool and any(matches_command(tool, name) for name in names)

@@ -1,7 +1,7 @@
 """Turns hooks into guards: whether a hook is selected, whether it may run, and what its answer rules."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Coroutine, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -32,26 +32,21 @@ MAX_TEXT = 10_000
 POINTS_WITHOUT_DENIAL = frozenset(
     {"session_start", "subagent_start", "compacted", "notification", "session_end"}
 )
-ArgumentTranslator = Callable[[Mapping[str, Json]], Mapping[str, Json]]
 # Set while a hook runs: the tools it calls and the subagents it asks trigger no hooks.
 _inside_hook: ContextVar[bool] = ContextVar("inside a hook", default=False)
 
 
 @dataclass(slots=True)
 class HookSessionState:
-    """What hooks remember in one session.
-
-    `once` are the names of the hooks that ran, `warnings` what the user was shown, `late_output` what the
-    model is given at its next step.
-    """
+    """The state of the hooks in one session. `once` are the names of the hooks that ran, `warnings` those
+    shown to the user. `late_output` goes to the model with its next step."""
 
     once: set[str] = field(default_factory=set)
     warnings: set[str] = field(default_factory=set)
     late_output: list[str] = field(default_factory=list)
     background: "set[asyncio.Task[None]]" = field(default_factory=set)
 
-    def start(self, work: Coroutine[None, None, None]) -> None:
-        """Run `work` in the background."""
+    def run_in_background(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(work)
         self.background.add(task)
         task.add_done_callback(self.background.discard)
@@ -110,13 +105,13 @@ class HookGuard:
         state.once.add(self.name)
         payload = build_payload(self.hook, guarded, session, call)
         if self.hook.in_background:
-            state.start(self._run_in_background(payload, guarded, context))
+            state.run_in_background(self._run_in_background(payload, guarded, context))
             return ()
         answer = await self._run(payload, context)
         self._report(answer, guarded, context)
-        return build_rulings(
-            answer, guarded, self.name, lambda new: self._translate_back(new, guarded, context, call)
-        )
+        if answer.arguments is not None and guarded.point == "tool_call":
+            answer = replace(answer, arguments=self._translate_back(answer.arguments, guarded, context, call))
+        return build_rulings(answer, guarded, self.name)
 
     async def _run(self, payload: Mapping[str, Json], context: Context) -> HookAnswer:
         env_file = ""
@@ -128,7 +123,13 @@ class HookGuard:
         finally:
             _inside_hook.reset(token)
         if env_file:
-            answer = await self._export_variables(Path(env_file), answer, context)
+            # Its variables are exported to the programs of this session.
+            file, environment = Path(env_file), self.scope.environment
+            variables, faults = await asyncio.to_thread(read_exports, file, environment)
+            await asyncio.to_thread(file.unlink, True)
+            if variables:
+                context.session.export(variables)
+            answer = replace(answer, faults=(*answer.faults, *faults))
         if answer.failed and self.hook.fails_closed:
             answer = replace(answer, decision="deny", reason="; ".join(answer.faults))
         return replace(
@@ -138,14 +139,6 @@ class HookGuard:
             message=_truncate(answer.message, context),
             halt=_truncate(answer.halt, context),
         )
-
-    async def _export_variables(self, file: Path, answer: HookAnswer, context: Context) -> HookAnswer:
-        """Export the variables in the hook's `CLAUDE_ENV_FILE` to the programs of this session."""
-        variables, faults = await asyncio.to_thread(read_exports, file, self.scope.environment)
-        await asyncio.to_thread(file.unlink, True)
-        if variables:
-            context.session.export(variables)
-        return replace(answer, faults=(*answer.faults, *faults))
 
     async def _run_in_background(
         self, payload: Mapping[str, Json], guarded: Guarded, context: Context
@@ -195,20 +188,15 @@ class HookGuard:
         return f"see {self.hook.file.path}:{self.hook.line}"
 
 
-def build_rulings(
-    answer: HookAnswer, guarded: Guarded, name: str, translate: ArgumentTranslator
-) -> tuple[Ruling, ...]:
-    """Build the rulings of one answer. An allow rules nothing: no hook approves in the user's place.
-
-    `translate` turns arguments under Claude Code's names into cockpit's.
-    """
+def build_rulings(answer: HookAnswer, guarded: Guarded, name: str) -> tuple[Ruling, ...]:
+    """Build the rulings of one answer. An allow rules nothing: no hook approves in the user's place."""
     rulings: list[Ruling] = []
     if answer.halt and guarded.point not in ("session_end", "notification"):
         rulings.append(Halt(answer.halt))
     if answer.decision in ("deny", "ask", "defer"):
         rulings += _objection_rulings(answer, guarded, name)
     if answer.arguments is not None and guarded.point == "tool_call":
-        rulings.append(Rewrite(arguments=translate(answer.arguments)))
+        rulings.append(Rewrite(arguments=answer.arguments))
     if answer.output and guarded.point == "tool_result":
         rulings.append(Rewrite(answer.output))
     if answer.added:
@@ -218,17 +206,16 @@ def build_rulings(
 
 def _objection_rulings(answer: HookAnswer, guarded: Guarded, name: str) -> list[Ruling]:
     reason = answer.reason or "a hook denied it without a reason"
-    asks = answer.decision != "deny"
+    if answer.decision != "deny":
+        return [Ask(reason)] if guarded.point == "tool_call" else []
     match guarded.point:
-        case "tool_call":
-            return [Ask(reason) if asks else Refuse(reason)]
-        case "permission" | "prompt" | "compaction":
-            return [] if asks else [Refuse(reason)]
+        case "tool_call" | "permission" | "prompt" | "compaction":
+            return [Refuse(reason)]
         case "tool_result" | "tool_failure":
-            # The tool has run already, so the model is told instead.
-            return [] if asks else [Add(f"[{name}: {reason}]")]
+            # The tool has run already, so the model receives the reason instead.
+            return [Add(f"[{name}: {reason}]")]
         case "stop" | "subagent_stop" | "answer":
-            return [] if asks else [Continue(reason)]
+            return [Continue(reason)]
         case "session_start" | "subagent_start" | "compacted" | "notification" | "session_end":
             return []
         case _:

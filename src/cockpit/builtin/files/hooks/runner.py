@@ -4,6 +4,7 @@ A hook's own failure never raises: it is part of the answer.
 """
 
 import asyncio
+import importlib
 import ipaddress
 import json
 import os
@@ -13,9 +14,10 @@ import shutil
 import socket
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from types import ModuleType
+from typing import Literal, cast
 from urllib.parse import urlsplit
 
 from cockpit.builtin.files.hooks.events import SessionFacts, build_environment, get_session_facts
@@ -39,9 +41,6 @@ from cockpit.protocol.mcp_names import mcp_tool_name
 from cockpit.protocol.messages import Json, UserMessage
 from cockpit.settings import file_io
 from cockpit.workspace.environment import STARTUP_VARIABLES, absolute_search_path
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 Payload = Mapping[str, Json]
 HookModelTier = Literal["fast", "default", "medium", "strong"]
@@ -72,16 +71,9 @@ INSPECTOR_STEPS = 12
 
 
 async def run_hook(
-    hook: Hook,
-    payload: Payload,
-    context: Context,
-    environment: Mapping[str, str],
-    env_file: str = "",
+    hook: Hook, payload: Payload, context: Context, environment: Mapping[str, str], env_file: str = ""
 ) -> HookAnswer:
-    """Run a hook and return its answer.
-
-    Variables in HTTP headers come from `environment`; `env_file` is passed on as `CLAUDE_ENV_FILE`.
-    """
+    """Run a hook. HTTP headers may use variables of `environment`; `env_file` becomes `CLAUDE_ENV_FILE`."""
     match hook.kind:
         case "command":
             session, processes = get_session_facts(context), context.workspace.processes
@@ -91,24 +83,18 @@ async def run_hook(
         case "mcp_tool":
             return await run_mcp_hook(hook, payload, context)
         case "prompt":
-            return await run_prompt_hook(hook, payload, context)
+            return await _ask_judge(hook, "model", ask_model(hook, payload, context))
         case "agent":
-            return await run_agent_hook(hook, payload, context)
+            return await _ask_judge(hook, "subagent", ask_subagent(hook, payload, context))
         case "block":
             return HookAnswer("deny", hook.action_text("reason") or "a hook forbids it")
-
-
-# Commands
 
 
 async def run_command_hook(
     hook: Hook, payload: Payload, session: SessionFacts, processes: Processes, env_file: str = ""
 ) -> HookAnswer:
-    """Run a hook's command in the session's folder with the payload on its stdin.
-
-    On a timeout the command and everything it started are killed. A command that the policy denies does
-    not run.
-    """
+    """Run a hook's command in the session's folder with the payload on its stdin. On a timeout the command
+    and everything it started are killed. A command that the policy denies does not run."""
     argv = build_argv(hook, session.root)
     if refusal := await asyncio.to_thread(_policy_refusal, hook, argv, session):
         return make_timeout_answer(refusal)
@@ -132,8 +118,9 @@ def build_argv(hook: Hook, root: str, platform: str = sys.platform) -> tuple[str
     line, args = hook.action_text("command"), hook.action.get("args")
     if isinstance(args, list):
         variables = build_environment(hook, root)
+        reference = re.compile(r"\$\{(\w+)\}")
         return tuple(
-            re.sub(r"\$\{(\w+)\}", lambda match: variables.get(match[1], match[0]), str(word))
+            reference.sub(lambda match: variables.get(match[1], match[0]), str(word))
             for word in (line, *args)
         )
     shell = hook.action_text("shell") or ("powershell" if platform == "win32" else "sh")
@@ -174,18 +161,16 @@ def read_exports(file: Path, environment: Mapping[str, str]) -> tuple[dict[str, 
     variables: dict[str, str] = {}
     faults: list[str] = []
     for line in text.splitlines():
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        match _parse_export(line, {**environment, **variables}):
-            case str(fault):
-                faults.append(fault)
-            case (name, value):
-                variables[name] = value
+        if line.strip() and not line.lstrip().startswith("#"):
+            match _parse_export(line, {**environment, **variables}):
+                case str(fault):
+                    faults.append(fault)
+                case (name, value):
+                    variables[name] = value
     return variables, tuple(faults)
 
 
 def _parse_export(line: str, environment: Mapping[str, str]) -> tuple[str, str] | str:
-    """Return the name and value of an export line, or the reason it is ignored."""
     matched = EXPORT_LINE.fullmatch(line)
     if matched is None or "`" in line or "$(" in line:
         return f"{line.strip()[:80]!r} is not of the form `export NAME=value`"
@@ -202,13 +187,10 @@ def _parse_export(line: str, environment: Mapping[str, str]) -> tuple[str, str] 
     return name, absolute_search_path(value) if name == "PATH" else value
 
 
-# HTTP requests
-
-
 async def run_http_hook(hook: Hook, payload: Payload, environment: Mapping[str, str]) -> HookAnswer:
     """Post the payload to a hook's URL. Redirects are not followed; a status above 299 is a failure."""
     url = hook.action_text("url")
-    httpx2 = await asyncio.to_thread(_import_httpx2)
+    httpx2 = await asyncio.to_thread(importlib.import_module, "httpx2")
     headers = _build_headers(hook, environment)
     body = json.dumps(payload, ensure_ascii=False).encode("utf-8", "replace")
     try:
@@ -223,7 +205,7 @@ async def run_http_hook(hook: Hook, payload: Payload, environment: Mapping[str, 
 
 
 async def _send_request(
-    httpx2: "ModuleType", event: HookEvent, url: str, headers: Mapping[str, str], body: bytes
+    httpx2: ModuleType, event: HookEvent, url: str, headers: Mapping[str, str], body: bytes
 ) -> HookAnswer:
     # A proxy from the environment is for remote hosts, not for this machine.
     trust_env = not _is_loopback(urlsplit(url).hostname or "")
@@ -259,29 +241,20 @@ def _build_headers(hook: Hook, environment: Mapping[str, str]) -> dict[str, str]
 
 
 async def _address_refusal(url: str) -> str:
-    """Return why a URL may not be requested, or an empty string.
-
-    Link-local addresses are refused, also behind a host name: cloud machines get their credentials there.
-    """
+    """Return why a URL may not be requested, or an empty string. Link-local addresses are refused, also
+    behind a host name: cloud machines get their credentials there."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
-    except ValueError:
+        rows = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, ValueError):
+        # The request itself will report that the address is invalid or the host unknown.
         return ""
-    try:
-        addresses = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError):
-        # The request itself will report that the host is unknown.
-        return ""
-    if any(_is_link_local(str(address[4][0])) for address in addresses):
-        return f"{host} is a link-local address, which hooks may not request"
+    for address in (ipaddress.ip_address(str(row[4][0])) for row in rows):
+        mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+        if (mapped or address).is_link_local:
+            return f"{host} is a link-local address, which hooks may not request"
     return ""
-
-
-def _is_link_local(text: str) -> bool:
-    address = ipaddress.ip_address(text)
-    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
-    return (mapped or address).is_link_local
 
 
 def _is_loopback(host: str) -> bool:
@@ -291,44 +264,31 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost" or host.endswith(".localhost")
 
 
-def _import_httpx2() -> "ModuleType":
-    import httpx2
+async def _ask_judge(hook: Hook, name: str, question: Coroutine[None, None, str]) -> HookAnswer:
+    try:
+        async with asyncio.timeout(hook.seconds):
+            answer = await question
+    except TimeoutError:
+        return make_timeout_answer(f"the {name} did not answer within {hook.seconds:g} s")
+    except CockpitError as error:
+        return make_failed_answer(f"no {name} could be asked: {error.message}")
+    return parse_judgement(answer)
 
-    return httpx2
 
-
-# Models, subagents and MCP tools
-
-
-async def run_prompt_hook(hook: Hook, payload: Payload, context: Context) -> HookAnswer:
+async def ask_model(hook: Hook, payload: Payload, context: Context) -> str:
     """Ask a model once, on the turn's budget."""
     prompt = UserMessage((Text(_judge_prompt(hook, payload)),))
     request = ModelRequest("", JUDGE_INSTRUCTIONS, (prompt,), max_tokens=JUDGE_ANSWER_TOKENS)
     model = hook.action_text("model").lower()
     tier: HookModelTier = next((tier for word, tier in MODEL_TIERS.items() if word in model), "fast")
-    try:
-        async with asyncio.timeout(hook.seconds):
-            completion = await context.models.complete(tier, request)
-    except TimeoutError:
-        return make_timeout_answer(f"the model did not answer within {hook.seconds:g} s")
-    except CockpitError as error:
-        return make_failed_answer(f"no model could be asked: {error.message}")
-    return parse_judgement(completion.text)
+    return (await context.models.complete(tier, request)).text
 
 
-async def run_agent_hook(hook: Hook, payload: Payload, context: Context) -> HookAnswer:
+async def ask_subagent(hook: Hook, payload: Payload, context: Context) -> str:
     """Ask a subagent that may read and search, on the turn's budget."""
-    try:
-        async with asyncio.timeout(hook.seconds):
-            handle = await context.agents.open(
-                INSPECTOR_ROLE, _judge_prompt(hook, payload), quota=Quota(steps=INSPECTOR_STEPS)
-            )
-            report = await handle.wait()
-    except TimeoutError:
-        return make_timeout_answer(f"the subagent did not answer within {hook.seconds:g} s")
-    except CockpitError as error:
-        return make_failed_answer(f"no subagent could be asked: {error.message}")
-    return parse_judgement(report.text)
+    quota = Quota(steps=INSPECTOR_STEPS)
+    handle = await context.agents.open(INSPECTOR_ROLE, _judge_prompt(hook, payload), quota=quota)
+    return (await handle.wait()).text
 
 
 def _judge_prompt(hook: Hook, payload: Payload) -> str:

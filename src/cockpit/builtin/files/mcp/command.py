@@ -5,6 +5,7 @@ shown can be approved.
 """
 
 import asyncio
+from operator import attrgetter
 from typing import cast
 
 from cockpit.plugin.context import ConnectionRow, ConnectionVerb, Context, FormAnswer, UserUnavailable
@@ -35,10 +36,8 @@ async def ask_before_prompt(guarded: Guarded, context: Context) -> Ruling:
 
 
 async def ask_to_start(rows: tuple[ConnectionRow, ...], context: Context) -> tuple[str, ...]:
-    """Ask which of the servers may start, and start or refuse them.
-
-    Returns a message for each server with an answer; nothing if no user is there.
-    """
+    """Ask which of the servers may start, and start or refuse them. Returns a message for each server with an
+    answer; nothing if no user is there."""
     if not rows:
         return ()
     single = len(rows) == 1
@@ -47,20 +46,17 @@ async def ask_to_start(rows: tuple[ConnectionRow, ...], context: Context) -> tup
         answer = await context.session.ask_form(_format_question(rows), _form_fields(rows), source=source)
     except UserUnavailable:
         return ()
-    verbs = ((row, _chosen_verb(answer, row, single)) for row in rows)
-    return tuple(await asyncio.gather(*(_apply_answer(verb, row, context) for row, verb in verbs if verb)))
+    verbs = ((_chosen_verb(answer, row, single), row) for row in rows)
+    return tuple(await asyncio.gather(*(_apply_answer(verb, row, context) for verb, row in verbs if verb)))
 
 
 async def _apply_answer(verb: ConnectionVerb, row: ConnectionRow, context: Context) -> str:
     """Carry out the answer, unless the server's file changed after the form was shown."""
     current = next((other for other in context.connections.rows() if other.name == row.name), None)
-    if current is None or _displayed_facts(current) != _displayed_facts(row):
+    displayed = attrgetter("target", "file", "state", "reason")
+    if current is None or displayed(current) != displayed(row):
         return f"{row.name} has changed since it was shown and was left alone; see /mcp approve {row.name}"
     return await context.connections.command(verb, row.name)
-
-
-def _displayed_facts(row: ConnectionRow) -> tuple[str, str, str, str]:
-    return row.target, row.file, row.state, row.reason
 
 
 def _chosen_verb(answer: FormAnswer, row: ConnectionRow, single: bool) -> ConnectionVerb | None:
@@ -74,7 +70,6 @@ def _chosen_verb(answer: FormAnswer, row: ConnectionRow, single: bool) -> Connec
 
 
 def _format_question(rows: tuple[ConnectionRow, ...]) -> str:
-    """Show exactly what is started or reached, and which file declares it."""
     count = "an MCP server" if len(rows) == 1 else f"{len(rows)} MCP servers"
     parts = [f"The files of this folder name {count}. A command runs with your rights."]
     for row in rows:
@@ -107,7 +102,7 @@ async def _run_mcp(invoked: Invoked, context: Context) -> CommandAnswer:
     verb, _, name = invoked.text.strip().partition(" ")
     verb, name = verb or "status", name.strip()
     if verb not in VERBS:
-        return Show((Text(f"unknown action '{verb}' of /mcp; choose one of {', '.join(VERBS)}"),))
+        return Show((Text(f"unknown action '{verb}' of /mcp; choose {', '.join(VERBS)}"),))
     await context.connections.settled(STATUS_WAIT)
     rows = context.connections.rows()
     if not rows:
@@ -115,7 +110,7 @@ async def _run_mcp(invoked: Invoked, context: Context) -> CommandAnswer:
     selected = tuple(row for row in rows if name in ("", row.name))
     if not selected:
         names = ", ".join(row.name for row in rows)
-        return Show((Text(f"There is no MCP server {name}; choose one of {names}"),))
+        return Show((Text(f"unknown MCP server '{name}'; choose {names}"),))
     match verb:
         case "status":
             await ask_to_start(context.connections.unasked(context.session.id), context)
@@ -144,15 +139,10 @@ async def _run_verb(
 
 
 def _status_blocks(rows: tuple[ConnectionRow, ...]) -> tuple[Block, ...]:
+    counts = (f"{len(row.tools)} tools" if row.state == "ready" else "" for row in rows)
     cells = tuple(
-        (
-            row.name,
-            row.state,
-            f"{len(row.tools)} tools" if row.state == "ready" else "",
-            row.layer,
-            row.reason or row.target,
-        )
-        for row in rows
+        (row.name, row.state, count, row.layer, row.reason or row.target)
+        for row, count in zip(rows, counts, strict=True)
     )
     table = Table(("server", "state", "offers", "layer", ""), cells, "MCP servers")
     changes = tuple(

@@ -1,7 +1,7 @@
 """Verdicts on calls to MCP servers, the two resource tools, and `@server:address` mentions of resources.
 
-A server's tool always asks, and may not be given a path that cockpit's own tools may not touch. A tool's
-hints about itself loosen nothing.
+A server's tool always asks, and is denied a path that cockpit's own tools may not touch. A tool's hints about
+itself loosen nothing.
 """
 
 import asyncio
@@ -30,9 +30,6 @@ MENTION_WAIT = 3.0
 MAX_RESOURCE_TEXT = 60_000
 
 
-# Verdicts
-
-
 async def judge_mcp_call(judged: Judged) -> Verdict | None:
     """Ask for calls to a server; deny calls with a protected path among their arguments."""
     tool, preview = judged.tool, judged.preview
@@ -48,22 +45,14 @@ async def judge_mcp_call(judged: Judged) -> Verdict | None:
             reason = f"an argument names {path.real}: {path.reason}"
             return Verdict("deny", reason, 80, frozenset({touched}), (f"mcp.{path.sort}",), SAFER_WAY)
     server = preview.title.partition(":")[0] if preview is not None else "a server"
-    return Verdict(
-        "ask",
-        f"it calls the MCP server {server}",
-        RISKS.get(tool.kind, 40),
-        tool.capabilities,
-        ("mcp",),
-        destination=preview.destination if preview is not None else "",
-    )
+    reason, risk = f"it calls the MCP server {server}", RISKS.get(tool.kind, 40)
+    destination = preview.destination if preview is not None else ""
+    return Verdict("ask", reason, risk, tool.capabilities, ("mcp",), destination=destination)
 
 
 def _find_protected_path(paths: tuple[str, ...], read_only: bool, root: str) -> PathVerdict | None:
-    """Return the first path that a server may not be told to touch.
-
-    A tool that claims to be read-only may name what can be read, but nothing protected: its claim cannot
-    be verified.
-    """
+    """Return the first path that a server may not touch. A tool that claims to be read-only may name what can
+    be read, but nothing protected: its claim cannot be verified."""
     from cockpit.safety.path_classifier import classify_path
     from cockpit.safety.policy import build_context
 
@@ -78,9 +67,6 @@ def _find_protected_path(paths: tuple[str, ...], read_only: bool, root: str) -> 
     return None
 
 
-# The resource tools
-
-
 @dataclass(frozen=True, slots=True)
 class ListMcpResources:
     server: Annotated[str, "only of this server"] = ""
@@ -93,9 +79,13 @@ class ReadMcpResource:
 
 
 async def list_resources(arguments: ListMcpResources, context: Context) -> Done:
+    servers = context.connections.rows()
+    states = ", ".join(f"{row.name} ({row.state})" for row in servers)
+    if arguments.server and arguments.server not in {row.name for row in servers}:
+        known = f"choose {states}" if states else "none is configured"
+        return Done(f"unknown MCP server '{arguments.server}'; {known}")
     rows = [row for row in context.connections.resources() if arguments.server in ("", row.server)]
     if not rows:
-        states = ", ".join(f"{row.name} ({row.state})" for row in context.connections.rows())
         return Done(f"no resources; the MCP servers are: {states or 'none'}")
     cells = tuple(
         (row.server, row.uri, row.name, row.media_type, " ".join(row.description.split())[:120])
@@ -147,9 +137,6 @@ def resource_tools() -> tuple[Tool, ...]:
         keywords=("mcp", "resource", "resources"),
     )
     return (list_tool, read_tool)
-
-
-# Mentions of resources
 
 
 def resource_mention() -> Mention:

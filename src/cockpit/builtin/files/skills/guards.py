@@ -30,15 +30,14 @@ async def begin_turn(guarded: Guarded, context: Context) -> Ruling:
     session = context.session
     await asyncio.to_thread(SKILL_SESSIONS.begin_turn, session.id, session.agent, guarded.text)
     notes = SKILL_SESSIONS.take_notes(session.id) if session.agent == MAIN_AGENT else ()
-    triggered = [
-        skill
-        for skill in session.skills()
-        if skill.trigger == "match" and skill.for_model and _has_keyword(skill, guarded.text.lower())
-    ]
-    texts = await asyncio.to_thread(
-        lambda: [render_without_arguments(skill, context)[:MAX_AUTO_TEXT] for skill in triggered]
-    )
-    parts = (*notes, *(frame_text(skill, text) for skill, text in zip(triggered, texts, strict=True)))
+    matching = [skill for skill in session.skills() if skill.trigger == "match" and skill.for_model]
+    triggered = [skill for skill in matching if _has_keyword(skill, guarded.text.lower())]
+
+    def render() -> list[str]:
+        texts = ((skill, render_without_arguments(skill, context)[:MAX_AUTO_TEXT]) for skill in triggered)
+        return [frame_text(skill, text) for skill, text in texts]
+
+    parts = (*notes, *(await asyncio.to_thread(render)))
     return Add("\n\n".join(parts)) if parts else Pass()
 
 
@@ -50,13 +49,10 @@ async def enforce_restrictions(guarded: Guarded, context: Context) -> Ruling:
     """Refuse what an active skill does not allow. Calls made by the user are not restricted."""
     if guarded.call is None or guarded.facts.get("asked_by") == "person":
         return Pass()
-    restrictions = SKILL_SESSIONS.restrictions(context.session.id, context.session.agent)
-    if not restrictions:
-        return Pass()
     tool = next((tool for tool in context.session.toolbox.tools() if tool.name == guarded.tool), None)
     if tool is None:
         return Pass()
-    for restriction in restrictions:
+    for restriction in SKILL_SESSIONS.restrictions(context.session.id, context.session.agent):
         if reason := await _refusal_reason(restriction, tool, guarded.call, context):
             return Refuse(reason)
     return Pass()
@@ -64,17 +60,15 @@ async def enforce_restrictions(guarded: Guarded, context: Context) -> Ruling:
 
 async def _refusal_reason(restriction: SkillRestriction, tool: Tool, call: ToolCall, context: Context) -> str:
     if restriction.denied and await touches_call(restriction.denied, tool, call, context):
-        return (
-            f"the skill {restriction.skill} forbids it to the end of this turn "
-            f"({', '.join(restriction.denied)}); go on without it"
-        )
+        denied = ", ".join(restriction.denied)
+        return f"the skill {restriction.skill} forbids {denied} until the end of this turn; go on without it"
     if restriction.allowed is None or tool.name in ALWAYS_ALLOWED:
         return ""
     if await covers_call(restriction.allowed, tool, call, context):
         return ""
     allowed = ", ".join(restriction.allowed) or "no tools"
     return (
-        f"the skill {restriction.skill} allows only {allowed} to the end of this turn; "
+        f"the skill {restriction.skill} allows only {allowed} until the end of this turn; "
         "do it with these, or say what could not be done"
     )
 

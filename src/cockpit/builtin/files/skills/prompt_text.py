@@ -27,10 +27,8 @@ TOOL_NAME = "use_skill"
 
 
 def expand_skill(skill: Skill, arguments: str, root: str, session: str) -> ExpandedTemplate:
-    """Expand the arguments and variables in a skill's body; nothing is run or read.
-
-    Raises `ToolFailed` if the skill's file cannot be read.
-    """
+    """Expand the arguments and variables in a skill's body; nothing is run or read. Raises `ToolFailed` if
+    the skill's file cannot be read."""
     try:
         body = skill.body()
     except OSError as error:
@@ -61,9 +59,7 @@ def render_without_arguments(skill: Skill, context: Context) -> str:
 
 async def render_skill(skill: Skill, arguments: str, context: Context, typed: bool = False) -> str:
     """Render the text a model reads when the skill is used: its source, its body and its restrictions.
-
-    `typed` means that the user wrote the arguments. Raises `PlaceholderRefused` and `ToolFailed`.
-    """
+    `typed` means that the user wrote the arguments. Raises `PlaceholderRefused` and `ToolFailed`."""
     expanded = expand_skill(skill, arguments, context.session.root, context.session.id)
     folder, words = find_skill_folder(skill), arguments if typed else ""
     text = await fill_placeholders(expanded, context, f"the skill {skill.name}", folder, words)
@@ -74,7 +70,7 @@ def frame_text(skill: Skill, text: str) -> str:
     """Put the skill's name and files before `text`, and its restrictions after it."""
     parts = [f"[Skill {skill.name}{_describe_folder(skill)}]", text.strip("\n")]
     if limits := describe_limits(skill):
-        parts.append(f"[To the end of this turn the skill {skill.name} {limits}.]")
+        parts.append(f"[Until the end of this turn the skill {skill.name} {limits}.]")
     return "\n\n".join(parts)
 
 

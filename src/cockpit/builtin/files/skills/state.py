@@ -81,7 +81,7 @@ class SkillSessions:
             self._save(session)
 
     def restrictions(self, session: str, agent: str) -> tuple[SkillRestriction, ...]:
-        """Return the restrictions on `agent`: its own and those of the agents it works for."""
+        """Return the restrictions on `agent` and on the agents it works for."""
         active = self._session(session).active
         parts = agent.split("/")
         ancestry = ["/".join(parts[:end]) for end in range(len(parts), 0, -1)]
@@ -93,10 +93,9 @@ class SkillSessions:
 
     def take_notes(self, session: str) -> tuple[str, ...]:
         """Return the notes and clear them."""
-        notes = self._session(session).notes
-        taken = tuple(notes)
-        notes.clear()
-        return taken
+        state = self._session(session)
+        notes, state.notes = tuple(state.notes), []
+        return notes
 
     def add_path_skills(self, session: str, names: set[str]) -> None:
         self._session(session).path_skills |= names

@@ -111,8 +111,7 @@ async def _parse_commands(preview: Preview | None, context: Context) -> list[tup
     if preview.line is None:
         return list(preview.argv)
     line = CommandLine(preview.line.text, preview.line.shell, preview.line.cwd)
-    judged = await judge_command(line, context)
-    return [part.argv for part in judged.verdict.parts]
+    return [part.argv for part in (await judge_command(line, context)).verdict.parts]
 
 
 def _matches_argument(patterns: list[str], call: ToolCall) -> bool:

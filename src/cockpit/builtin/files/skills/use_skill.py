@@ -43,7 +43,11 @@ async def use_skill(arguments: UseSkill, context: Context) -> Done:
         return Done(_list_skills(context))
     skill = find_skill(arguments.name, context.session.skills())
     if not skill.for_model:
-        raise ToolFailed(_unavailable_reason(skill))
+        reason = f"only the user can use the skill {skill.name}; ask them to type /{skill.name}"
+        if not skill.for_person:
+            enable = f"`cockpit skills enable {skill.name}` switches it on"
+            reason = f"the skill {skill.name} is switched off; {enable}"
+        raise ToolFailed(reason)
     if arguments.file.strip():
         return Done(await asyncio.to_thread(_read_skill_file, skill, arguments.file.strip(), context))
     if skill.fork:
@@ -61,10 +65,8 @@ async def run_skill_command(invoked: Invoked, context: Context) -> CommandAnswer
     skill = find_skill(name, context.session.skills())
     if not skill.for_user:
         hint = "the model uses it when it fits" if skill.for_model else "it is switched off"
-        raise CockpitError(
-            f"the skill {skill.name} cannot be used as a command: {hint}",
-            "`cockpit skills list` lists all skills",
-        )
+        reason = f"the skill {skill.name} cannot be used as a command: {hint}"
+        raise CockpitError(reason, "`cockpit skills list` lists all skills")
     arguments = arguments.strip()
     if skill.fork:
         report = await _run_fork(skill, arguments, context, typed=True)
@@ -78,10 +80,8 @@ async def run_skill_command(invoked: Invoked, context: Context) -> CommandAnswer
 
 
 def find_skill(name: str, skills: tuple[Skill, ...]) -> Skill:
-    """Find a skill by name or alias, or by the last part of a bundle's skill name if it is unique.
-
-    Raises `ToolFailed` with similar names.
-    """
+    """Find a skill by name or alias, or by the last part of a bundle's skill name if it is unique. Raises
+    `ToolFailed` with similar names."""
     wanted = name.strip().lstrip("/").lower()
     for skill in skills:
         if wanted in (skill.name.lower(), *(alias.lower() for alias in skill.aliases)):
@@ -92,8 +92,8 @@ def find_skill(name: str, skills: tuple[Skill, ...]) -> Skill:
     names = [skill.name for skill in skills]
     similar = closest_names(wanted, names, limit=3, cutoff=0.5)
     similar = similar or [name for name in names if wanted in name][:3]
-    hint = did_you_mean(similar, "use_skill without a name lists them")
-    raise ToolFailed(f"there is no skill called {name.strip()}; {hint}")
+    hint = f"{did_you_mean(similar)} " if similar else ""
+    raise ToolFailed(f"unknown skill '{name.strip()}'; {hint}choose {', '.join(names) or 'none'}")
 
 
 async def _run_fork(skill: Skill, arguments: str, context: Context, typed: bool = False) -> str:
@@ -104,9 +104,7 @@ async def _run_fork(skill: Skill, arguments: str, context: Context, typed: bool 
 
 async def run_in_subagent(skill: Skill, role: Role, task: str, label: str, context: Context) -> str:
     """Give a skill's text to a subagent and return its report, or its id if it runs in the background.
-
-    `label` is how messages refer to the skill. Raises `CockpitError` where no subagent may be opened.
-    """
+    `label` is how messages refer to the skill. Raises `CockpitError` where no subagent may be opened."""
     # The subagent's turn begins with this task, so its guard applies the skill's restriction there.
     SKILL_SESSIONS.expect_prompt(context.session.id, task, skill)
     call = context.call.call.id if context.call is not None else ""
@@ -121,9 +119,7 @@ async def run_in_subagent(skill: Skill, role: Role, task: str, label: str, conte
 
 def narrow_role(skill: Skill, context: Context) -> Role:
     """Return the skill's role with its model, limited to the tools that both the role and the skill allow.
-
-    Raises `CockpitError` for an unknown role.
-    """
+    Raises `CockpitError` for an unknown role."""
     role = context.agents.role(skill.role or DEFAULT_ROLE)
     tools = role.tools
     if skill.allowed_tools is not None:
@@ -136,12 +132,6 @@ def narrow_role(skill: Skill, context: Context) -> Role:
             allowed = [tool for tool in allowed if any(matches_tool(pattern, tool) for pattern in tools)]
         tools = tuple(tool.name for tool in allowed)
     return replace(role, tools=tools, model=skill.model or role.model, effort=skill.effort or role.effort)
-
-
-def _unavailable_reason(skill: Skill) -> str:
-    if not skill.for_user:
-        return f"the skill {skill.name} is switched off; `cockpit skills enable {skill.name}` switches it on"
-    return f"only the user can use the skill {skill.name}; ask them to type /{skill.name}"
 
 
 def _list_skills(context: Context) -> str:
@@ -175,7 +165,6 @@ def _skill_table(skills: tuple[Skill, ...]) -> Table | Text:
 
 
 def _read_skill_file(skill: Skill, name: str, context: Context) -> str:
-    """Read a file in the skill's folder. Raises `ToolFailed`."""
     folder = find_skill_folder(skill)
     if folder is None:
         raise ToolFailed(f"the skill {skill.name} is a single file; use it without `file`")
@@ -188,20 +177,19 @@ def _read_skill_file(skill: Skill, name: str, context: Context) -> str:
     except OSError as error:
         raise ToolFailed(f"{name} cannot be read: {error.strerror or error}; {listed}") from error
     if b"\0" in content[:8192]:
-        raise ToolFailed(
-            f"{name} is a binary file of {len(content):,} bytes; a program may use it by its path"
-        )
+        size = f"{len(content):,} bytes"
+        raise ToolFailed(f"{name} is a binary file of {size}; a program may use it by its path")
     return content.decode("utf-8", "replace")
-
-
-def _title(arguments: Arguments) -> str:
-    file = f" {arguments['file']}" if arguments.get("file") else ""
-    name = str(arguments.get("name") or "").strip()
-    return f"use skill {name}{file}" if name else "list skills"
 
 
 def skill_tool() -> Tool:
     """Build `use_skill`, which also answers to Claude Code's `Skill`."""
+
+    def title(arguments: Arguments) -> str:
+        file = f" {arguments['file']}" if arguments.get("file") else ""
+        name = str(arguments.get("name") or "").strip()
+        return f"use skill {name}{file}" if name else "list skills"
+
     return Tool(
         name="use_skill",
         kind="read",
@@ -209,7 +197,7 @@ def skill_tool() -> Tool:
         parameters=schema(UseSkill),
         capabilities=frozenset({"fs.read"}),
         run=typed(UseSkill, use_skill),
-        title=_title,
+        title=title,
         aliases=(
             Alias("Skill", (("skill", "name"), ("command", "name"), ("args", "arguments"))),
             Alias("skill", (("skill", "name"), ("args", "arguments"))),

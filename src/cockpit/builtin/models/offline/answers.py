@@ -1,7 +1,4 @@
-"""The texts of the offline model, in English and Chinese, and the parsing and formatting of tool results.
-
-Pure.
-"""
+"""The texts of the offline model in English and Chinese, and the parsing and formatting of tool results."""
 
 import re
 from collections.abc import Sequence
@@ -145,19 +142,16 @@ HELP_TEXTS: dict[AnswerLanguage, str] = {
 
 
 ENGLISH_START = re.compile(
-    r"\s*(?:\d+[.)]\s*|[-*]\s+)?(?:please|can|could|would|let|i|hi|hello|hey|ok|first|now|where|what|which|who|how|is|are|"
-    r"do|the|"
-    r"show|open|print|read|view|see|list|search|look|find|locate|replace|change|rename|create|make|write|add|touch|"
-    r"delete|remove|move|run|execute|test|explain|describe|map|outline|tell|put|overwrite|mark|give)\b",
+    r"\s*(?:\d+[.)]\s*|[-*]\s+)?(?:please|can|could|would|let|i|hi|hello|hey|ok|first|now|where|what|which|who|how|"
+    r"is|are|do|the|show|open|print|read|view|see|list|search|look|find|locate|replace|change|rename|create|make|"
+    r"write|add|touch|delete|remove|move|run|execute|test|explain|describe|map|outline|tell|put|overwrite|mark|give)\b",
     re.I,
 )
 
 
 def detect_answer_language(prompt: str) -> AnswerLanguage:
-    """The language of the answer: Chinese if the prompt has Chinese text outside quotes.
-
-    A prompt that begins with an English word is English; it may name a Chinese path.
-    """
+    """The language of the answer: Chinese if the prompt has Chinese text outside quotes. A prompt that begins
+    with an English word is English; it may name a Chinese path."""
     bare = re.sub(r"`[^`]*`|\"[^\"]*\"|“[^”]*”", "", prompt)
     return "zh" if re.search(r"[\u4e00-\u9fff]", bare) and not ENGLISH_START.match(bare) else "en"
 
@@ -174,12 +168,9 @@ def _apply_plurals(sentence: str, values: dict[str, object]) -> str:
     """Resolve the `(s)` and `(es)` after each number: `1 place`, `2 places`."""
 
     def pluralize(match: re.Match[str]) -> str:
-        is_singular = values.get(match[1]) == 1
-        return (
-            match[0].replace("(es)", "" if is_singular else "es").replace("(s)", "" if is_singular else "s")
-        )
+        return match[1] + ("" if values.get(match[2]) == 1 else match[3])
 
-    return re.sub(r"\{(\w+)\}[^{(]*\((?:s|es)\)", pluralize, sentence)
+    return re.sub(r"(\{(\w+)\}[^{(]*)\((s|es)\)", pluralize, sentence)
 
 
 HIT_LINE = re.compile(r"^(?P<path>.+?):(?P<line>\d+): (?P<text>.*)$")
@@ -241,15 +232,14 @@ def parse_symbols(text: str) -> tuple[tuple[SearchHit, ...], int]:
 
 def format_places(hits: Sequence[SearchHit], most: int = MAX_PLACES) -> str:
     """A list of `path:line` and text."""
-    lines = [f"- `{hit.place}` {_inline_code(hit.text.strip())}" for hit in hits[:most]]
+    lines: list[str] = []
+    for hit in hits[:most]:
+        text = hit.text.strip()
+        shown = text if len(text) <= 160 else text[:159] + "…"
+        lines.append(f"- `{hit.place}` " + (f"`{shown}`" if shown and "`" not in shown else shown))
     if len(hits) > most:
         lines.append(f"... +{len(hits) - most}")
     return "\n".join(lines)
-
-
-def _inline_code(text: str) -> str:
-    shown = text if len(text) <= 160 else text[:159] + "…"
-    return f"`{shown}`" if shown and "`" not in shown else shown
 
 
 def fence(text: str, language: str = "") -> str:
@@ -264,10 +254,9 @@ def fence(text: str, language: str = "") -> str:
 
 def format_fault(result: ToolMessage, language: AnswerLanguage) -> str:
     """The answer for a call that was denied or failed."""
-    is_denied = bool(DENIED_RESULT.match(result.text))
-    lines = result.text.strip().splitlines()
-    reason = "\n".join(lines[:12]) if lines else "?"
-    return format_sentence(language, "denied" if is_denied else "failed", tool=result.name, text=reason)
+    key = "denied" if DENIED_RESULT.match(result.text) else "failed"
+    reason = "\n".join(result.text.strip().splitlines()[:12]) or "?"
+    return format_sentence(language, key, tool=result.name, text=reason)
 
 
 def format_tests(text: str, language: AnswerLanguage) -> str:
@@ -276,24 +265,11 @@ def format_tests(text: str, language: AnswerLanguage) -> str:
     head, rest = lines[0] if lines else "?", lines[1:]
     parts = [f"**{head}**"]
     failing = [line for line in rest if line.startswith(("FAILED ", "ERROR "))]
-    if not rest:
-        return parts[0]
     for line in rest:
         if line.startswith(("FAILED ", "ERROR ")):
-            parts.append(f"- {_format_failing(line)}")
+            parts.append("- " + re.sub(r"^(\w+) (\S+:\d+) (?=.)", r"\1 `\2` ", line))
         else:
             parts.append(f"      {line.strip()}" if failing else line)
     if failing and (place := re.match(r"\w+ (\S+:\d+) ", failing[0])):
-        parts.append("")
-        parts.append(format_sentence(language, "tests_next", place=place[1]))
+        parts += ["", format_sentence(language, "tests_next", place=place[1])]
     return "\n".join(parts)
-
-
-def _format_failing(line: str) -> str:
-    word, _, rest = line.partition(" ")
-    match = re.match(r"(\S+:\d+) (.+)", rest)
-    return f"{word} `{match[1]}` {match[2]}" if match else f"{word} {rest}"
-
-
-def format_outline(hits: Sequence[SearchHit]) -> str:
-    return fence("\n".join(f"{hit.line:>5}  {hit.text.rstrip()}" for hit in hits))

@@ -8,32 +8,12 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Literal, TypeAlias
 
+from cockpit.builtin.models.offline import change_intents as changes
+from cockpit.builtin.models.offline import read_intents as reads
 from cockpit.builtin.models.offline.captures import Captures
-from cockpit.builtin.models.offline.intents import (
-    ChatIntent,
-    CreateIntent,
-    DefineIntent,
-    DeleteIntent,
-    FindFileIntent,
-    FindIntent,
-    FormatIntent,
-    GitIntent,
-    HelpIntent,
-    Intent,
-    ListFolderIntent,
-    MapIntent,
-    MoveIntent,
-    OutlineIntent,
-    ProblemsIntent,
-    RenameIntent,
-    ReplaceIntent,
-    RunTestsIntent,
-    ShellIntent,
-    ShowIntent,
-    TodoIntent,
-    UsesIntent,
-)
+from cockpit.builtin.models.offline.intents import ChatIntent, HelpIntent, Intent
 
+TAIL_WORDS = ("tail", "last", "end", "final", "bottom", "最后", "后", "末尾", "末")
 IntentBuilder: TypeAlias = Callable[[Captures], Intent | None]
 PRONOUNS = frozenset(
     ("it", "this", "that", "everything", "here", "there", "them", "it's", "它", "这", "这个", "那个", "什么")
@@ -63,12 +43,8 @@ def build_define(captures: Captures) -> Intent | None:
     word = captures.word("x")
     # `os.path` is a name, `paths.py` is a file.
     if word and not captures.is_quoted("x") and ("/" in word or SOURCE_FILE.search(word)):
-        return FindFileIntent(word)
-    return DefineIntent(word) if (word := _captured_name(captures)) else None
-
-
-def build_uses(captures: Captures) -> Intent | None:
-    return UsesIntent(word) if (word := _captured_name(captures)) else None
+        return reads.FindFileIntent(word)
+    return reads.DefineIntent(word) if (word := _captured_name(captures)) else None
 
 
 def build_explain(captures: Captures) -> Intent | None:
@@ -76,21 +52,13 @@ def build_explain(captures: Captures) -> Intent | None:
     if path is None:
         return None
     is_folder = path.endswith("/") or "." not in path.rstrip("/").rsplit("/", 1)[-1]
-    return MapIntent(path.rstrip("/") or "/") if is_folder else OutlineIntent(path)
-
-
-def build_outline(captures: Captures) -> Intent | None:
-    return OutlineIntent(path) if (path := captures.path()) else None
+    return reads.MapIntent(path.rstrip("/") or "/") if is_folder else reads.OutlineIntent(path)
 
 
 def build_problems(captures: Captures) -> Intent | None:
     if not captures.has("path"):
-        return ProblemsIntent()
-    return ProblemsIntent(path.rstrip("?/")) if (path := captures.path()) else None
-
-
-def build_format(captures: Captures) -> Intent | None:
-    return FormatIntent(path) if (path := captures.path()) and not re.search(r"[*?]", path) else None
+        return reads.ProblemsIntent()
+    return reads.ProblemsIntent(path.rstrip("?/")) if (path := captures.path()) else None
 
 
 def _captured_name(captures: Captures) -> str | None:
@@ -108,7 +76,7 @@ def build_find(captures: Captures) -> Intent | None:
     if not is_quoted and (slashed := re.fullmatch(r"/([^/].*)/", text)):
         text, regex = slashed[1], True
     path, glob = _split_place(captures["path"].removeprefix("@"), captures.is_quoted("path"))
-    return FindIntent(text, path, glob, regex)
+    return reads.FindIntent(text, path, glob, regex)
 
 
 def _split_place(place: str, is_quoted: bool = False) -> tuple[str, str]:
@@ -126,7 +94,7 @@ def _split_place(place: str, is_quoted: bool = False) -> tuple[str, str]:
 
 
 def build_find_todos(captures: Captures) -> Intent | None:
-    return FindIntent(
+    return reads.FindIntent(
         r"\b(TODO|FIXME|XXX|HACK)\b", *_split_place(captures["path"], captures.is_quoted("path")), regex=True
     )
 
@@ -142,48 +110,30 @@ def build_show(captures: Captures) -> Intent | None:
         path, start, end = match[1], int(match[2][:9]), int((match[3] or "0")[:9])
     start, end = (end, start) if 0 < end < start else (start, end or start)
     if path.endswith(("/", "\\")) and not start:
-        return ListFolderIntent(path.rstrip("/\\") or "/")
-    return ShowIntent(path, start, end, captures.number("tail"))
+        return reads.ListFolderIntent(path.rstrip("/\\") or "/")
+    return reads.ShowIntent(path, start, end, captures.number("tail"))
 
 
 def build_show_ends(captures: Captures) -> Intent | None:
     path, count = captures.path(), captures.number("n") or 10
     if path is None:
         return None
-    is_tail = captures["end"].lower() in (
-        "tail",
-        "last",
-        "end",
-        "final",
-        "bottom",
-        "最后",
-        "后",
-        "末尾",
-        "末",
-    )
-    return ShowIntent(path, tail=count) if is_tail else ShowIntent(path, 1, count)
-
-
-def build_map(captures: Captures) -> Intent | None:
-    return MapIntent()
+    is_tail = captures["end"].lower() in TAIL_WORDS
+    return reads.ShowIntent(path, tail=count) if is_tail else reads.ShowIntent(path, 1, count)
 
 
 def build_list_folder(captures: Captures) -> Intent | None:
     if not captures.has("path"):
-        return ListFolderIntent()
+        return reads.ListFolderIntent()
     value = captures["path"].removeprefix("@")
     if "\n" in value or (re.search(r"\s", value) and not captures.is_quoted("path")):
         return None
-    return ListFolderIntent(value.rstrip("/") or "/")
+    return reads.ListFolderIntent(value.rstrip("/") or "/")
 
 
 def build_find_file(captures: Captures) -> Intent | None:
     word = captures.word("x")
-    return FindFileIntent(word.rstrip("?").removeprefix("@")) if word else None
-
-
-def build_find_kind(captures: Captures) -> Intent | None:
-    return FindFileIntent(FILE_KINDS[kind]) if (kind := captures["x"].lower()) in FILE_KINDS else None
+    return reads.FindFileIntent(word.rstrip("?").removeprefix("@")) if word else None
 
 
 def _git_builder(what: Literal["status", "diff", "log", "show"], staged: bool = False) -> IntentBuilder:
@@ -191,7 +141,7 @@ def _git_builder(what: Literal["status", "diff", "log", "show"], staged: bool = 
         path = captures.path() if captures.has("path") else ""
         if path is None or captures["ref"].startswith("-"):
             return None
-        return GitIntent(what, path, captures["ref"], 0, captures.number("n"), staged)
+        return reads.GitIntent(what, path, captures["ref"], 0, captures.number("n"), staged)
 
     return build
 
@@ -202,19 +152,21 @@ def build_blame(captures: Captures) -> Intent | None:
         return None
     if not captures.is_quoted("path") and (match := FILE_PLACE.fullmatch(path)):
         path, line = match[1], int(match[2][:9])
-    return GitIntent("blame", path, line=line)
+    return reads.GitIntent("blame", path, line=line)
 
 
 def build_run_tests(captures: Captures) -> Intent | None:
     value = captures["path"].removeprefix("@")
     if "\n" in value or value.startswith("-") or (re.search(r"\s", value) and not captures.is_quoted("path")):
         return None
-    return RunTestsIntent("" if value.lower() in ("everything", "all", "again", "project", "the") else value)
+    return reads.RunTestsIntent(
+        "" if value.lower() in ("everything", "all", "again", "project", "the") else value
+    )
 
 
 def build_shell(captures: Captures) -> Intent | None:
     command = captures["x"]
-    return ShellIntent(command) if command.strip() and "\n" not in command.strip() else None
+    return changes.ShellIntent(command) if command.strip() and "\n" not in command.strip() else None
 
 
 def build_replace(captures: Captures) -> Intent | None:
@@ -223,14 +175,16 @@ def build_replace(captures: Captures) -> Intent | None:
         return None
     everywhere = captures.has("all") or captures.has("everywhere")
     if not captures.has("path"):
-        return ReplaceIntent(old, new, all=everywhere)
+        return changes.ReplaceIntent(old, new, all=everywhere)
     path, glob = _split_place(place, captures.is_quoted("path"))
     if glob:
-        return ReplaceIntent(old, new, "", glob, True)
+        return changes.ReplaceIntent(old, new, "", glob, True)
     if not path:
-        return ReplaceIntent(old, new, all=everywhere)
+        return changes.ReplaceIntent(old, new, all=everywhere)
     literal_path = captures.path()
-    return ReplaceIntent(old, new, literal_path.rstrip("?.!"), "", everywhere) if literal_path else None
+    return (
+        changes.ReplaceIntent(old, new, literal_path.rstrip("?.!"), "", everywhere) if literal_path else None
+    )
 
 
 def build_create(captures: Captures) -> Intent | None:
@@ -240,7 +194,7 @@ def build_create(captures: Captures) -> Intent | None:
     content = captures["content"]
     if captures.has("content") and content and not content.endswith("\n"):
         content += "\n"
-    return CreateIntent(path, content, captures.has("over"))
+    return changes.CreateIntent(path, content, captures.has("over"))
 
 
 def build_rename(captures: Captures) -> Intent | None:
@@ -249,33 +203,23 @@ def build_rename(captures: Captures) -> Intent | None:
         return None
     is_file = captures.has("file") or ("/" in old or bool(SOURCE_FILE.search(old)))
     if is_file and not captures.has("symbol"):
-        return MoveIntent(old.removeprefix("@"), new.removeprefix("@"))
+        return changes.MoveIntent(old.removeprefix("@"), new.removeprefix("@"))
     if not CODE_NAME.fullmatch(old) or not CODE_NAME.fullmatch(new):
         return None
     path = captures.path() if captures.has("path") else ""
-    return None if path is None else RenameIntent(old, new, path)
-
-
-def build_move(captures: Captures) -> Intent | None:
-    path, to = captures.path("path"), captures.path("to")
-    return MoveIntent(path, to) if path and to else None
+    return None if path is None else changes.RenameIntent(old, new, path)
 
 
 def build_delete(captures: Captures) -> Intent | None:
     path = captures.path()
     if path is None and captures.has("file"):
         path = captures.word("path")
-    return DeleteIntent(path) if path and not re.search(r"[*?]", path) else None
+    return changes.DeleteIntent(path) if path and not re.search(r"[*?]", path) else None
 
 
 def build_todo(captures: Captures) -> Intent | None:
-    rows = tuple(row.strip(" -*") for row in re.split(r"[,，;；、\n]", captures["x"]))
-    rows = tuple(row for row in rows if row)
-    return TodoIntent(rows) if rows else None
-
-
-def build_todo_done(captures: Captures) -> Intent | None:
-    return TodoIntent(done=captures["x"]) if captures["x"] else None
+    rows = tuple(filter(None, (row.strip(" -*") for row in re.split(r"[,，;；、\n]", captures["x"]))))
+    return changes.TodoIntent(rows) if rows else None
 
 
 BUILDERS: Mapping[str, IntentBuilder] = {
@@ -284,20 +228,24 @@ BUILDERS: Mapping[str, IntentBuilder] = {
     "thanks": lambda captures: ChatIntent("thanks"),
     "who": lambda captures: ChatIntent("who"),
     "bye": lambda captures: ChatIntent("bye"),
-    "project": build_map,
+    "project": lambda captures: reads.MapIntent(),
     "explain": build_explain,
     "define": build_define,
-    "uses": build_uses,
+    "uses": lambda captures: reads.UsesIntent(word) if (word := _captured_name(captures)) else None,
     "find": build_find,
     "todos": build_find_todos,
     "show": build_show,
     "ends": build_show_ends,
-    "outline": build_outline,
+    "outline": lambda captures: reads.OutlineIntent(path) if (path := captures.path()) else None,
     "problems": build_problems,
-    "format": build_format,
+    "format": lambda captures: (
+        changes.FormatIntent(path) if (path := captures.path()) and not re.search(r"[*?]", path) else None
+    ),
     "folder": build_list_folder,
     "file": build_find_file,
-    "files_of": build_find_kind,
+    "files_of": lambda captures: (
+        reads.FindFileIntent(glob) if (glob := FILE_KINDS.get(captures["x"].lower())) else None
+    ),
     "status": _git_builder("status"),
     "diff": _git_builder("diff"),
     "staged": _git_builder("diff", True),
@@ -309,9 +257,11 @@ BUILDERS: Mapping[str, IntentBuilder] = {
     "replace": build_replace,
     "create": build_create,
     "rename": build_rename,
-    "move": build_move,
+    "move": lambda captures: (
+        changes.MoveIntent(path, to) if (path := captures.path()) and (to := captures.path("to")) else None
+    ),
     "delete": build_delete,
     "todo": build_todo,
-    "todo_list": lambda captures: TodoIntent(),
-    "done": build_todo_done,
+    "todo_list": lambda captures: changes.TodoIntent(),
+    "done": lambda captures: changes.TodoIntent(done=captures["x"]) if captures["x"] else None,
 }

@@ -13,15 +13,9 @@ from typing import Any
 
 from cockpit.builtin.models.offline.builders import BUILDERS, IntentBuilder
 from cockpit.builtin.models.offline.captures import PLACEHOLDER, Captures, MaskedPrompt, mask_quotes
-from cockpit.builtin.models.offline.intents import (
-    CHANGE_INTENTS,
-    CreateIntent,
-    Intent,
-    ShellIntent,
-    ShowIntent,
-    TodoIntent,
-    UnknownIntent,
-)
+from cockpit.builtin.models.offline.change_intents import CreateIntent, ShellIntent, TodoIntent
+from cockpit.builtin.models.offline.intents import Intent, UnknownIntent
+from cockpit.builtin.models.offline.read_intents import ShowIntent
 
 MAX_PROMPT_LENGTH = 20_000
 MAX_CLAUSES = 40
@@ -75,10 +69,8 @@ POLITE_TAIL = re.compile(
 
 
 def parse_prompt(prompt: str) -> tuple[Intent, ...]:
-    """The intents of `prompt` in order.
-
-    If a part is not understood, all changes are left out, and the last intent says so.
-    """
+    """The intents of `prompt` in order. If a part is not understood, all changes are left out, and the last
+    intent says so."""
     masked = mask_quotes(prompt[:MAX_PROMPT_LENGTH])
     intents = _parse_text(masked.text, masked)
     unknown = [intent for intent in intents if isinstance(intent, UnknownIntent)]
@@ -86,11 +78,10 @@ def parse_prompt(prompt: str) -> tuple[Intent, ...]:
         return tuple(intents)
     text = "\n".join(intent.text for intent in unknown if intent.text)
     known = [intent for intent in intents if not isinstance(intent, UnknownIntent)]
-    harmless = [intent for intent in known if not isinstance(intent, CHANGE_INTENTS)]
+    harmless = [intent for intent in known if not intent.changes]
+    report = UnknownIntent(text, held_back=len(harmless) < len(known))
     # Mostly not understood: this is a pasted text, and its lines are not requests.
-    if len(unknown) > len(known):
-        return (UnknownIntent(text, held_back=len(harmless) < len(known)),)
-    return (*harmless, UnknownIntent(text, held_back=len(harmless) < len(known)))
+    return (report,) if len(unknown) > len(known) else (*harmless, report)
 
 
 def _parse_text(text: str, masked: MaskedPrompt) -> list[Intent]:
@@ -179,7 +170,6 @@ def _parse_joined(clause: str, cuts: list[re.Match[str]], masked: MaskedPrompt) 
 
 
 def _strip_polite_words(clause: str) -> str:
-    """The clause without polite words and punctuation at its end."""
     text = LIST_NUMBER.sub("", clause).strip()
     while True:
         shorter = POLITE_HEAD.sub("", text)

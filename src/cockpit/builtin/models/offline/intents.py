@@ -1,191 +1,15 @@
-"""The requests that the offline model understands, and the steps that answer them, as values."""
+"""What an intent is: a request that the offline model understands, and the steps that answer it.
 
-from collections.abc import Mapping
+`read_intents` and `change_intents` define the others.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
-from cockpit.builtin.models.offline.answers import AnswerLanguage, format_sentence
-from cockpit.protocol.messages import Json, ToolMessage
-
-
-@dataclass(frozen=True, slots=True)
-class MapIntent:
-    path: str = "."
-
-
-@dataclass(frozen=True, slots=True)
-class DefineIntent:
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class UsesIntent:
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class FindIntent:
-    """Search for `text`, which is a regular expression if `regex`."""
-
-    text: str
-    path: str = ""
-    glob: str = ""
-    regex: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ShowIntent:
-    """Show lines `start` to `end` (0: all), or the last `tail` lines."""
-
-    path: str
-    start: int = 0
-    end: int = 0
-    tail: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class ListFolderIntent:
-    path: str = "."
-
-
-@dataclass(frozen=True, slots=True)
-class FindFileIntent:
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class GitIntent:
-    what: Literal["status", "diff", "log", "show", "blame"]
-    path: str = ""
-    ref: str = ""
-    line: int = 0
-    limit: int = 0
-    staged: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class RunTestsIntent:
-    target: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ShellIntent:
-    command: str
-
-
-@dataclass(frozen=True, slots=True)
-class ReplaceIntent:
-    """Replace every `old` if `all`, else only one that is unique."""
-
-    old: str
-    new: str
-    path: str = ""
-    glob: str = ""
-    all: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class CreateIntent:
-    path: str
-    content: str = ""
-    overwrite: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class RenameIntent:
-    """Rename a symbol or a whole word in the code."""
-
-    old: str
-    new: str
-    path: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class DeleteIntent:
-    path: str
-
-
-@dataclass(frozen=True, slots=True)
-class MoveIntent:
-    path: str
-    to: str
-
-
-@dataclass(frozen=True, slots=True)
-class OutlineIntent:
-    path: str
-
-
-@dataclass(frozen=True, slots=True)
-class ProblemsIntent:
-    path: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class FormatIntent:
-    path: str
-
-
-@dataclass(frozen=True, slots=True)
-class TodoIntent:
-    """Add `rows` to the list, or mark `done`; neither: show it."""
-
-    rows: tuple[str, ...] = ()
-    done: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class HelpIntent:
-    pass
-
-
-@dataclass(frozen=True, slots=True)
-class ChatIntent:
-    kind: Literal["hello", "thanks", "who", "bye"]
-
-
-@dataclass(frozen=True, slots=True)
-class UnknownIntent:
-    """A text that was not understood. `held_back`: changes requested with it were left out."""
-
-    text: str
-    held_back: bool = False
-
-
-Intent: TypeAlias = (
-    MapIntent
-    | DefineIntent
-    | UsesIntent
-    | FindIntent
-    | ShowIntent
-    | ListFolderIntent
-    | FindFileIntent
-    | GitIntent
-    | RunTestsIntent
-    | ShellIntent
-    | ReplaceIntent
-    | CreateIntent
-    | RenameIntent
-    | DeleteIntent
-    | MoveIntent
-    | OutlineIntent
-    | ProblemsIntent
-    | FormatIntent
-    | TodoIntent
-    | HelpIntent
-    | ChatIntent
-    | UnknownIntent
-)
-# The intents that change files or run a command.
-CHANGE_INTENTS = (
-    ShellIntent,
-    ReplaceIntent,
-    CreateIntent,
-    RenameIntent,
-    DeleteIntent,
-    MoveIntent,
-    FormatIntent,
-)
+from cockpit.builtin.models.offline.answers import HELP_TEXTS, AnswerLanguage, format_sentence
+from cockpit.protocol.messages import AssistantMessage, Json, Message, ToolMessage
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,13 +32,11 @@ NextStep: TypeAlias = ToolStep | AnswerStep
 
 @dataclass(frozen=True, slots=True)
 class StepContext:
-    """What is known when the next step is chosen: the results of the intent's calls so far, in order, the
-    language of the answer, and the `rows` of the todo list as (text, status).
-    """
+    """The results of an intent's calls so far, the language of the answer, and the whole conversation."""
 
     results: tuple[ToolMessage, ...]
     language: AnswerLanguage
-    rows: tuple[tuple[str, str], ...] = ()
+    messages: Sequence[Message] = ()
 
     def by_text(self) -> "StepContext":
         """The context without the first call: the search by symbol found nothing, so text is searched."""
@@ -230,3 +52,75 @@ class StepContext:
 
     def say(self, key: str, **values: object) -> str:
         return format_sentence(self.language, key, **values)
+
+    def todo_rows(self) -> list[tuple[str, str]]:
+        """The todo list after the last successful call, as (text, status)."""
+        failed = {
+            result.call for result in self.messages if isinstance(result, ToolMessage) and result.is_error
+        }
+        rows: Json = []
+        for message in self.messages:
+            for call in message.calls if isinstance(message, AssistantMessage) else ():
+                if call.name == "todo" and call.id not in failed:
+                    rows = call.arguments.get("rows")
+        return [
+            (str(row.get("text", "")), str(row.get("status", "pending")))
+            for row in (rows if isinstance(rows, list) else [])
+            if isinstance(row, dict)
+        ]
+
+    def help(self) -> str:
+        """The help, with a file and a folder of this project if a result has named some."""
+        named = [
+            path
+            for message in self.messages
+            if isinstance(message, ToolMessage) and message.name in ("project_map", "search", "glob")
+            for path in re.findall(r"(?:^|\s)([\w./-]+/[\w.-]+\.\w{1,4})\b", message.text)[:1]
+        ]
+        file = named[-1] if named else "README.md"
+        folder = file.rsplit("/", 1)[0] + "/" if "/" in file else "src/"
+        return HELP_TEXTS[self.language].replace("{file}", file).replace("{folder}", folder)
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """A request of the user. `changes` means that it changes files or runs a command."""
+
+    changes: ClassVar[bool] = False
+
+    def step(self, now: StepContext) -> NextStep:
+        """The next tool call, or the answer."""
+        raise NotImplementedError
+
+    def handles_fault(self, now: StepContext) -> bool:
+        """Whether `step` continues after the last call failed. Otherwise the failure is the answer."""
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class HelpIntent(Intent):
+    def step(self, now: StepContext) -> NextStep:
+        return AnswerStep(now.help())
+
+
+@dataclass(frozen=True, slots=True)
+class ChatIntent(Intent):
+    kind: Literal["hello", "thanks", "who", "bye"]
+
+    def step(self, now: StepContext) -> NextStep:
+        return AnswerStep(now.say(self.kind))
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownIntent(Intent):
+    """A text that was not understood. `held_back`: changes requested with it were left out."""
+
+    text: str
+    held_back: bool = False
+
+    def step(self, now: StepContext) -> NextStep:
+        shown = self.text if len(self.text) <= 200 else self.text[:199] + "…"
+        parts = [now.say("unknown", text=shown)] if shown else []
+        if self.held_back:
+            parts.append(now.say("held_back"))
+        return AnswerStep("\n\n".join([*parts, now.help()]))

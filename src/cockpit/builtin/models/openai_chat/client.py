@@ -1,15 +1,15 @@
-"""The HTTP client for chat completions: sends a request with the `openai` package and reads the reply as
-deltas.
+"""The HTTP client for chat completions: sends requests with the `openai` package and reads replies as deltas.
 
 Never retries: the core does. `openai` takes 0.3 to 0.8 s to import, so it is imported in a thread with the
 first request. A client lives as long as its event loop, so that the steps of a turn share a connection.
 """
 
 import asyncio
+import contextlib
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cockpit.builtin.models.openai_chat import model_facts
@@ -28,16 +28,31 @@ from cockpit.plugin.models import Delta, FinishPart, ModelFacts, ModelFailed, Mo
 from cockpit.protocol.messages import AssistantMessage, Json, Usage
 
 if TYPE_CHECKING:
-    from httpx2 import Response
     from openai import APIStatusError, AsyncOpenAI
 
+CONNECT_SECONDS = 10.0
+SILENCE_SECONDS = 120.0
+# A local server may read a long prompt on a slow processor before it sends the first byte.
+LOCAL_SILENCE_SECONDS = 600.0
+# After the finish reason only usage and `[DONE]` are expected; a server silent for longer has finished.
+LINGER_SECONDS = 5.0
+# After `[DONE]` the end of the body is read, so that the connection can serve the next step.
+DRAIN_SECONDS = 0.1
+SUGGESTION_SECONDS = 3.0
+MAX_ADAPTATIONS = 4
+NON_CHAT_WORDS = (
+    "embed", "whisper", "tts", "dall-e", "moderation", "transcribe", "realtime", "gpt-image", "sora",
+    "rerank", "davinci", "babbage", "ocr", "guard", "stable-diffusion", "flux",
+)  # fmt: skip
 
-BYTE_ORDER_MARK = "\ufeff"
+ClientPool = dict[tuple[str, str], "AsyncOpenAI"]
+_clients: dict[asyncio.AbstractEventLoop, ClientPool] = {}
+# The error texts by which servers refused fields, by address and model, so that later requests omit them.
+_rejected_fields: dict[tuple[str, str], list[str]] = {}
 
 
 class SseDecoder:
-    """Decodes server-sent events: `feed` takes bytes, cut anywhere, and returns (name, data) of each complete
-    event.
+    """Decodes server-sent events: `feed` takes bytes, cut anywhere, and returns complete (name, data) pairs.
 
     Follows https://html.spec.whatwg.org/multipage/server-sent-events.html, except that an event left open at
     the end is returned by `end`, because servers finish with a bare `data: [DONE]`. Invalid UTF-8 becomes
@@ -80,9 +95,8 @@ class SseDecoder:
     def _read(self, text: str) -> list[tuple[str, str]]:
         if not self._begun:
             self._begun = True
-            text = text.removeprefix(BYTE_ORDER_MARK)
-        if "\r" in text:
-            text = text.replace("\r\n", "\n").replace("\r", "\n")
+            text = text.removeprefix("\ufeff")
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
         events: list[tuple[str, str]] = []
         lines = self._lines
         # str.splitlines would also split at U+2028, which JSON strings may contain.
@@ -99,19 +113,6 @@ class SseDecoder:
             elif line == "data":
                 lines.append("")
         return events
-
-
-CONNECT_SECONDS = 10.0
-SILENCE_SECONDS = 120.0
-# A local server may read a long prompt on a slow processor before it sends the first byte.
-LOCAL_SILENCE_SECONDS = 600.0
-MAX_ADAPTATIONS = 4
-
-ClientPool = dict[tuple[str, str], "AsyncOpenAI"]
-_clients: dict[asyncio.AbstractEventLoop, ClientPool] = {}
-# The error texts by which servers refused fields, by address and model, so that later requests omit them at
-# once.
-_rejected_fields: dict[tuple[str, str], list[str]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,11 +145,12 @@ def _create_client(endpoint: Endpoint) -> "AsyncOpenAI":
 
     silence = LOCAL_SILENCE_SECONDS if endpoint.preset.local else SILENCE_SECONDS
     timeout = httpx2.Timeout(silence, connect=CONNECT_SECONDS)
-    verify: ssl.SSLContext | bool = True
-    if endpoint.is_loopback and endpoint.base_url.startswith("http:"):
-        # Loading the certificates takes 30 ms and plain http needs none. A context without certificates
-        # trusts no server, in case this one redirects to https.
-        verify = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    # Loading the certificates takes 30 ms and plain http needs none. A context without certificates trusts no
+    # server, in case this one redirects to https.
+    is_plain = endpoint.is_loopback and endpoint.base_url.startswith("http:")
+    verify = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if is_plain else True
+    # Requests to this machine must not go through a proxy of the environment.
+    http_client = DefaultAsyncHttpxClient(timeout=timeout, trust_env=not endpoint.is_loopback, verify=verify)
     return AsyncOpenAI(
         # The package requires a key; a server without keys ignores it.
         api_key=endpoint.key or "none",
@@ -157,20 +159,14 @@ def _create_client(endpoint: Endpoint) -> "AsyncOpenAI":
         default_headers=dict(endpoint.preset.headers),
         timeout=timeout,
         max_retries=0,
-        # Requests to this machine must not go through a proxy of the environment.
-        http_client=DefaultAsyncHttpxClient(
-            timeout=timeout, trust_env=not endpoint.is_loopback, verify=verify
-        ),
+        http_client=http_client,
     )
 
 
 @asynccontextmanager
 async def open_completion(endpoint: Endpoint, model: str, wire: Wire) -> AsyncIterator[CompletionStream]:
-    """A streamed completion. Raises `ModelFailed`; leaving the context closes the connection.
-
-    If the server refuses a field (`stream_options`, `temperature`, ...), the request is sent again without
-    it.
-    """
+    """A streamed completion. Raises `ModelFailed`; leaving the context closes the connection. If the server
+    refuses a field (`stream_options`, `temperature`, ...), the request is repeated without it."""
     import httpx2
     import openai
 
@@ -186,37 +182,26 @@ async def open_completion(endpoint: Endpoint, model: str, wire: Wire) -> AsyncIt
         try:
             response = await request.__aenter__()
         except openai.APIStatusError as error:
-            smaller = _reduce_body(wire, error)
+            text = error.response.text[:4000]
+            smaller = adapt_body(wire, text) if error.status_code in (400, 422) else None
             if smaller is None:
                 raise _status_failure(endpoint, model, error) from error
-            rejected.append(_error_text(error))
+            rejected.append(text)
             wire = smaller
             continue
         except (openai.APIConnectionError, httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
             raise connect_failure(endpoint, error) from error
         try:
-            yield _completion_stream(response.http_response, response.iter_bytes())
+            kind = response.http_response.headers.get("content-type", "").lower()
+            status = response.http_response.status_code
+            yield CompletionStream("json" in kind, "html" in kind, status, response.iter_bytes())
         except (httpx2.HTTPError, httpx2.StreamError, OSError) as error:
             raise stream_failure(endpoint, error) from error
         finally:
             await request.__aexit__(None, None, None)
         return
-    raise ModelFailed(
-        "bad_request", f"{endpoint.label} refused every form of the request to `{model}`", "try /model"
-    )
-
-
-def _completion_stream(response: "Response", chunks: AsyncIterator[bytes]) -> CompletionStream:
-    kind = response.headers.get("content-type", "").lower()
-    return CompletionStream("json" in kind, "html" in kind, response.status_code, chunks)
-
-
-def _reduce_body(wire: Wire, error: "APIStatusError") -> Wire | None:
-    return adapt_body(wire, _error_text(error)) if error.status_code in (400, 422) else None
-
-
-def _error_text(error: "APIStatusError") -> str:
-    return error.response.text[:4000]
+    message = f"{endpoint.label} refused every form of the request to `{model}`"
+    raise ModelFailed("bad_request", message, "choose another model with /model")
 
 
 def _status_failure(endpoint: Endpoint, model: str, error: "APIStatusError") -> ModelFailed:
@@ -252,45 +237,20 @@ async def list_models(endpoint: Endpoint) -> tuple[str, ...]:
     rows = answer.get("data") if isinstance(answer, Mapping) else answer
     if not isinstance(rows, list):
         raise web_page_failure(endpoint, response.http_response.status_code)
-    names = (row.get("id") if isinstance(row, Mapping) else None for row in rows)
-    return tuple(sorted({name for name in names if isinstance(name, str) and _is_chat_model(name)}))
-
-
-def _is_chat_model(name: str) -> bool:
-    return not any(word in name.lower() for word in NON_CHAT_WORDS)
-
-
-NON_CHAT_WORDS = (
-    "embed", "whisper", "tts", "dall-e", "moderation", "transcribe", "realtime", "gpt-image", "sora",
-    "rerank", "davinci", "babbage", "ocr", "guard", "stable-diffusion", "flux",
-)  # fmt: skip
-
-
-# After the finish reason only usage and `[DONE]` are expected; a server that is silent for longer has
-# finished.
-LINGER_SECONDS = 5.0
-# After `[DONE]` the end of the body is read, so that the connection can serve the next step.
-DRAIN_SECONDS = 0.1
-SUGGESTION_SECONDS = 3.0
+    names = {str(row["id"]) for row in rows if isinstance(row, Mapping) and isinstance(row.get("id"), str)}
+    return tuple(name for name in sorted(names) if not any(word in name.lower() for word in NON_CHAT_WORDS))
 
 
 async def stream_reply(
     endpoint: Endpoint, request: ModelRequest, known: ModelFacts
 ) -> AsyncGenerator[Delta, None]:
     """The deltas of the reply. Raises `ModelFailed`; closing it closes the connection."""
-    reply = Reply(
-        [tool.name for tool in request.tools],
-        [
-            call.id
-            for message in request.messages
-            if isinstance(message, AssistantMessage)
-            for call in message.calls
-        ],
-    )
+    answers = (message for message in request.messages if isinstance(message, AssistantMessage))
+    used_ids = [call.id for message in answers for call in message.calls]
+    reply = Reply([tool.name for tool in request.tools], used_ids)
+    body = build_body(endpoint.preset, request, known)
     try:
-        async with open_completion(
-            endpoint, request.model, build_body(endpoint.preset, request, known)
-        ) as answer:
+        async with open_completion(endpoint, request.model, body) as answer:
             async for deltas in _read_deltas(endpoint, answer, reply):
                 for delta in deltas:
                     yield delta
@@ -313,16 +273,14 @@ def _final_deltas(endpoint: Endpoint, model: str, reply: Reply, known: ModelFact
     usage = parse_usage(reply.usage)
     if usage is None:
         return [*deltas, UsagePart(Usage(cost=0.0 if endpoint.preset.local else None, requests=1))]
-    paid = 0.0 if endpoint.preset.local else _usage_cost(reply, usage, known)
-    return [*deltas, UsagePart(Usage(usage.input, usage.output, usage.cached, paid, 1))]
-
-
-def _usage_cost(reply: Reply, usage: Usage, known: ModelFacts) -> float | None:
     # OpenRouter reports the cost.
-    cost = (reply.usage or {}).get("cost")
-    if isinstance(cost, int | float) and not isinstance(cost, bool):
-        return float(cost)
-    return model_facts.usage_cost(known, usage)
+    reported = (reply.usage or {}).get("cost")
+    cost = model_facts.usage_cost(known, usage)
+    if endpoint.preset.local:
+        cost = 0.0
+    elif isinstance(reported, int | float) and not isinstance(reported, bool):
+        cost = float(reported)
+    return [*deltas, UsagePart(replace(usage, cost=cost))]
 
 
 def _check_finished(endpoint: Endpoint, model: str, reply: Reply) -> None:
@@ -337,7 +295,6 @@ def _check_finished(endpoint: Endpoint, model: str, reply: Reply) -> None:
 
 
 async def _suggest_models(endpoint: Endpoint, model: str, failed: ModelFailed) -> ModelFailed:
-    """Add the names of similar models to an `unknown_model` failure."""
     if failed.fault != "unknown_model":
         return failed
     try:
@@ -345,11 +302,10 @@ async def _suggest_models(endpoint: Endpoint, model: str, failed: ModelFailed) -
             names = await list_models(endpoint)
     except (ModelFailed, TimeoutError):
         names = model_facts.known_models(endpoint.preset.name)
-    similar = similar_names(model, names)
-    if not similar:
-        return failed
-    hint = f"similar models: {', '.join(similar)}; choose with /model"
-    return ModelFailed(failed.fault, failed.message, hint)
+    if similar := similar_names(model, names):
+        hint = f"similar models: {', '.join(similar)}; choose with /model"
+        return ModelFailed(failed.fault, failed.message, hint)
+    return failed
 
 
 async def _read_deltas(
@@ -381,9 +337,13 @@ async def _read_deltas(
     if is_json:
         _take_completion(endpoint, reply, decode_json(b"".join(body_chunks).decode("utf-8", "replace")))
     elif not reply.done:
-        _take_last_events(reply, decoder.end())
+        # Half an event at the end means a broken connection, not malformed data.
+        with contextlib.suppress(MalformedChunk):
+            for name, text in decoder.end():
+                reply.read(name, text)
     yield reply.collect()
-    await _drain_chunks(answer.chunks)
+    while await _next_chunk(answer.chunks, DRAIN_SECONDS) is not None:
+        pass
 
 
 async def _next_chunk(chunks: AsyncIterator[bytes], seconds: float | None) -> bytes | None:
@@ -394,11 +354,6 @@ async def _next_chunk(chunks: AsyncIterator[bytes], seconds: float | None) -> by
         return None
 
 
-async def _drain_chunks(chunks: AsyncIterator[bytes]) -> None:
-    while await _next_chunk(chunks, DRAIN_SECONDS) is not None:
-        pass
-
-
 def _take_events(endpoint: Endpoint, reply: Reply, events: list[tuple[str, str]]) -> None:
     for name, text in events:
         try:
@@ -406,17 +361,6 @@ def _take_events(endpoint: Endpoint, reply: Reply, events: list[tuple[str, str]]
         except MalformedChunk as error:
             raise _malformed_failure(endpoint, str(error)) from error
         if reply.done or reply.error is not None:
-            return
-
-
-def _take_last_events(reply: Reply, events: list[tuple[str, str]]) -> None:
-    """Read the event that is incomplete at the end; half an event means a broken connection, not malformed
-    data.
-    """
-    for name, text in events:
-        try:
-            reply.read(name, text)
-        except MalformedChunk:
             return
 
 
@@ -432,7 +376,5 @@ def _take_completion(endpoint: Endpoint, reply: Reply, answer: Json) -> None:
 
 
 def _malformed_failure(endpoint: Endpoint, text: str) -> ModelFailed:
-    message = f"{endpoint.label} sent invalid JSON: {text[:80]!r}"
-    return ModelFailed(
-        "malformed", redact_key(message, endpoint), "try again, or choose another model with /model"
-    )
+    message = redact_key(f"{endpoint.label} sent invalid JSON: {text[:80]!r}", endpoint)
+    return ModelFailed("malformed", message, "try again, or choose another model with /model")

@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from urllib.parse import urlsplit
 
 from cockpit.builtin.models.openai_chat import model_facts
 from cockpit.builtin.models.openai_chat.client import list_models, open_completion
@@ -43,16 +44,7 @@ class ConnectionCheck:
     hint: str = ""
 
     def as_json(self) -> dict[str, Json]:
-        return {
-            "ok": self.ok,
-            "provider": self.provider,
-            "base_url": self.base_url,
-            "models": list(self.models),
-            "default": self.default,
-            "fault": self.fault,
-            "message": self.message,
-            "hint": self.hint,
-        }
+        return {**asdict(self), "models": list(self.models)}
 
 
 async def try_connection(
@@ -66,14 +58,15 @@ async def try_connection(
     """Make a test call to `preset` within 20 s.
 
     The models are listed; where that does not prove the key, or is not possible, one token is requested. An
-    empty `key` or address means the configured one. A fault of key, address or server is in the result, never
-    raised.
+    empty `key` or `base_url` means the configured value. A wrong key, address or server is reported in the
+    result, never raised.
     """
-    chosen = known_presets(settings or {}).get(preset)
+    presets = known_presets(settings or {})
+    chosen = presets.get(preset)
     if chosen is None:
-        near = similar_names(preset, tuple(known_presets(settings or {})))
-        hint = did_you_mean(near, "see /connect for the names")
-        return ConnectionCheck(False, preset, base_url, message=f"there is no preset `{preset}`", hint=hint)
+        near = did_you_mean(similar_names(preset, tuple(presets)))
+        hint = f"{near} choose {', '.join(presets)}".strip()
+        return ConnectionCheck(False, preset, base_url, message=f"unknown preset '{preset}'", hint=hint)
     try:
         endpoints = await asyncio.to_thread(_candidate_endpoints, chosen, key, base_url, environment)
     except (AddressRefused, api_keys.InvalidApiKey) as error:
@@ -84,20 +77,14 @@ async def try_connection(
             return await _first_successful(endpoints, model)
     except TimeoutError:
         message = f"{endpoints[0].base_url} did not answer within {CHECK_SECONDS:g} s"
-        hint = "check the address, the network and the proxy"
-        return ConnectionCheck(
-            False, preset, endpoints[0].base_url, fault="connection", message=message, hint=hint
-        )
+        failed = ModelFailed("connection", message, "check the address, the network and the proxy")
+        return _failed_check(endpoints[0], failed)
 
 
 def _candidate_endpoints(
     preset: Preset, key: str, given_url: str, environment: Mapping[str, str]
 ) -> tuple[Endpoint, ...]:
-    """The endpoints to try, in order.
-
-    An address without /v1 is tried with it too; without an address of the user, so is the provider's other
-    region.
-    """
+    """The endpoints to try: an address without /v1 also with it, a provider also in its other region."""
     url = normalize_url(given_url) or base_url(preset, environment)
     if key.strip():
         endpoint = Endpoint(preset, url, api_keys.clean_key(key), PASTED_KEY)
@@ -106,32 +93,22 @@ def _candidate_endpoints(
     else:
         endpoint = replace(resolve_endpoint(preset, environment), base_url=url)
     if not url.startswith(("http://", "https://")):
-        raise AddressRefused(
-            f"`{url}` is not the address of a server", "write it like http://127.0.0.1:8000/v1"
-        )
-    if url == preset.base_url:
-        return (
-            (endpoint, replace(endpoint, base_url=preset.other_region))
-            if preset.other_region
-            else (endpoint,)
-        )
-    return (
-        (endpoint,) if url.endswith(("/v1", "/v4")) else (endpoint, replace(endpoint, base_url=f"{url}/v1"))
-    )
+        reason = f"`{url}` is not the address of a server"
+        raise AddressRefused(reason, "write it like http://127.0.0.1:8000/v1")
+    other = preset.other_region if url == preset.base_url else f"{url}/v1"
+    if not other or (url != preset.base_url and url.endswith(("/v1", "/v4"))):
+        return (endpoint,)
+    return (endpoint, replace(endpoint, base_url=other))
 
 
 async def _first_successful(endpoints: tuple[Endpoint, ...], model: str) -> ConnectionCheck:
-    first: ConnectionCheck | None = None
-    for endpoint in endpoints:
-        attempt = await _check_endpoint(endpoint, model)
-        first = first or attempt
-        if attempt.ok:
-            return attempt
-        if attempt.fault not in ("auth", *LIST_FAULTS):
+    """The first successful check, else the result of the first endpoint."""
+    first = attempt = await _check_endpoint(endpoints[0], model)
+    for endpoint in endpoints[1:]:
+        if attempt.ok or attempt.fault not in ("auth", *LIST_FAULTS):
             break
-    if first is None:
-        raise ValueError("there is nothing to try")
-    return first
+        attempt = await _check_endpoint(endpoint, model)
+    return attempt if attempt.ok else first
 
 
 async def _check_endpoint(endpoint: Endpoint, model: str) -> ConnectionCheck:
@@ -146,9 +123,7 @@ async def _check_endpoint(endpoint: Endpoint, model: str) -> ConnectionCheck:
     if not default:
         hint = "get one: `ollama pull qwen3`" if preset.name == "ollama" else "load one there"
         message = f"{preset.label} answers at {endpoint.base_url} but has no model"
-        return ConnectionCheck(
-            False, preset.name, endpoint.base_url, names, "", "unknown_model", message, hint
-        )
+        return _failed_check(endpoint, ModelFailed("unknown_model", message, hint))
     if not names or preset.public_models:
         try:
             await _request_one_token(endpoint, default)
@@ -160,16 +135,12 @@ async def _check_endpoint(endpoint: Endpoint, model: str) -> ConnectionCheck:
 
 
 async def _request_one_token(endpoint: Endpoint, model: str) -> None:
-    """Request the smallest completion.
-
-    A server that ignores the limit of one token does not fail the check.
-    """
+    """Request the smallest completion. A server that ignores the limit of one token passes too."""
     wire: dict[str, Json] = {"messages": [{"role": "user", "content": "Say ok."}], endpoint.preset.limit: 1}
     async with open_completion(endpoint, model, wire) as answer:
         if answer.is_page:
-            raise ModelFailed(
-                "bad_request", f"{endpoint.base_url} answers with a web page", "check the address"
-            )
+            message = f"{endpoint.base_url} answers with a web page"
+            raise ModelFailed("bad_request", message, "check the address")
 
 
 def _choose_default(preset: Preset, requested: str, names: tuple[str, ...]) -> str:
@@ -192,15 +163,11 @@ def _failed_check(endpoint: Endpoint, failed: ModelFailed) -> ConnectionCheck:
 async def local_servers(
     environment: Mapping[str, str], settings: Mapping[str, object] | None = None
 ) -> tuple[ConnectionCheck, ...]:
-    """The servers on this machine that answer now; each has 300 ms to accept a connection.
-
-    Two presets with the same address (llama.cpp, LocalAI) give one result.
-    """
-    presets = [preset for preset in known_presets(settings or {}).values() if preset.local]
+    """The servers on this machine that answer now; each has 300 ms to accept a connection. Two presets with
+    the same address (llama.cpp, LocalAI) give one result."""
     endpoints: dict[str, Preset] = {}
-    for preset in presets:
-        url = base_url(preset, environment)
-        if is_loopback(url):
+    for preset in known_presets(settings or {}).values():
+        if preset.local and is_loopback(url := base_url(preset, environment)):
             endpoints.setdefault(url, preset)
     checks = await asyncio.gather(*(_check_local(preset, url) for url, preset in endpoints.items()))
     return tuple(check for check in checks if check is not None)
@@ -208,8 +175,6 @@ async def local_servers(
 
 async def _check_local(preset: Preset, url: str) -> ConnectionCheck | None:
     # Try the port first: it avoids half a second of imports if no server is running.
-    from urllib.parse import urlsplit
-
     parts = urlsplit(url)
     try:
         async with asyncio.timeout(LOCAL_CONNECT_SECONDS):
@@ -217,9 +182,8 @@ async def _check_local(preset: Preset, url: str) -> ConnectionCheck | None:
     except (OSError, TimeoutError, ValueError):
         return None
     writer.close()
-    endpoint = Endpoint(preset, url, "")
     try:
         async with asyncio.timeout(CHECK_SECONDS / 10):
-            return await _check_endpoint(endpoint, "")
+            return await _check_endpoint(Endpoint(preset, url, ""), "")
     except TimeoutError:
         return None

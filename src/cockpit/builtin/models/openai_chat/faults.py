@@ -4,6 +4,7 @@ Covers the error replies of servers and the failures below HTTP: refused, no suc
 off.
 """
 
+import contextlib
 import re
 import socket
 import ssl
@@ -54,17 +55,10 @@ class ErrorReply:
     code: str = ""
     is_json: bool = False
 
-    @property
-    def words(self) -> str:
-        return f"{self.code} {self.text}"
-
 
 def parse_error(status: int, body: Json) -> ErrorReply:
-    """Parse an error in any vendor's form.
-
-    The forms are `{"error": {...}}`, `{"error": "..."}`, `{"message": ...}`, `{"detail": ...}`, a list, or
-    text.
-    """
+    """Parse an error in any vendor's form: `{"error": {...}}`, `{"error": "..."}`, `{"message": ...}`,
+    `{"detail": ...}`, a list, or text."""
     if isinstance(body, list) and body:
         body = body[0]
     if not isinstance(body, Mapping):
@@ -85,7 +79,7 @@ def parse_error(status: int, body: Json) -> ErrorReply:
 
 def classify_error(answer: ErrorReply) -> Fault:
     """The fault of an error reply. The vendor's message outweighs the status code."""
-    words, status = answer.words, answer.status
+    words, status = f"{answer.code} {answer.text}", answer.status
     if status == 429 and "rate_limit_exceeded" in answer.code:
         return "rate_limited"
     if status == 402 or (re.search(NO_CREDIT, words) and status in (0, 400, 403, 429)):
@@ -96,9 +90,8 @@ def classify_error(answer: ErrorReply) -> Fault:
         return "content_filter"
     if status in (401, 403) or (status in (0, 400) and re.search(BAD_KEY, words)):
         return "auth"
-    if (status == 404 and answer.is_json) or (
-        status in (0, 400, 404, 422) and re.search(UNKNOWN_MODEL, words)
-    ):
+    names_model = status in (0, 400, 404, 422) and re.search(UNKNOWN_MODEL, words)
+    if names_model or (status == 404 and answer.is_json):
         return "unknown_model"
     if status == 429 or (status in (0, 400) and re.search(RATE_LIMITED, words)):
         return "rate_limited"
@@ -108,10 +101,7 @@ def classify_error(answer: ErrorReply) -> Fault:
 
 
 def error_failure(
-    endpoint: Endpoint,
-    model: str,
-    answer: ErrorReply,
-    headers: Mapping[str, str] | None = None,
+    endpoint: Endpoint, model: str, answer: ErrorReply, headers: Mapping[str, str] | None = None
 ) -> ModelFailed:
     """The failure for an error reply."""
     fault = classify_error(answer)
@@ -148,7 +138,7 @@ def _describe_error(fault: Fault, endpoint: Endpoint, model: str, answer: ErrorR
         case "interrupted" | "malformed" | "connection":
             return f"{label} broke off the reply {quoted}", f"try again, {other}"
         case "bad_request":
-            return _describe_bad_request(endpoint, model, answer, quoted, name)
+            return _describe_bad_request(endpoint, model, answer, quoted)
 
 
 def _describe_auth(endpoint: Endpoint, answer: ErrorReply, quoted: str) -> tuple[str, str]:
@@ -174,11 +164,9 @@ def _key_hint(endpoint: Endpoint) -> str:
     return f"set {preset.key_env} or run /connect {preset.name}{where}"
 
 
-def _describe_bad_request(
-    endpoint: Endpoint, model: str, answer: ErrorReply, quoted: str, name: str
-) -> tuple[str, str]:
+def _describe_bad_request(endpoint: Endpoint, model: str, answer: ErrorReply, quoted: str) -> tuple[str, str]:
     if answer.status in (404, 405):
-        hint = f"check {environment_name(name)}_BASE_URL: it usually ends in /v1"
+        hint = f"check {environment_name(endpoint.preset.name)}_BASE_URL: it usually ends in /v1"
         return f"{endpoint.base_url} has no chat completions {quoted}", hint
     if "tool" in answer.text and "support" in answer.text:
         return f"`{model}` of {endpoint.label} cannot call tools {quoted}", "choose another with /model"
@@ -193,26 +181,17 @@ def web_page_failure(endpoint: Endpoint, status: int) -> ModelFailed:
 
 
 def parse_retry_after(headers: Mapping[str, str], text: str = "", now: float | None = None) -> float | None:
-    """Seconds to wait, or None: from `retry-after-ms`, from `Retry-After` in seconds or as an HTTP date (RFC
-    9110, 10.2.3), or from the message.
-    """
-    try:
-        return max(0.0, float(headers["retry-after-ms"]) / 1000)
-    except (KeyError, ValueError):
-        pass
+    """Seconds to wait, or None: from `retry-after-ms`, `Retry-After` (seconds or an HTTP date, RFC 9110,
+    10.2.3) or the message."""
     value = headers.get("retry-after", "")
-    try:
+    with contextlib.suppress(KeyError, ValueError):
+        return max(0.0, float(headers["retry-after-ms"]) / 1000)
+    with contextlib.suppress(ValueError):
         return max(0.0, float(value))
-    except ValueError:
-        pass
-    try:
+    with contextlib.suppress(ValueError, TypeError, IndexError):
         return max(0.0, parsedate_to_datetime(value).timestamp() - (time.time() if now is None else now))
-    except (ValueError, TypeError, IndexError):
-        pass
     match = re.search(RETRY_DELAY, text)
-    if match is None:
-        return None
-    return float(match[1]) * {"ms": 0.001, "s": 1.0, "m": 60.0}[match[2].lower()]
+    return float(match[1]) * {"ms": 0.001, "s": 1.0, "m": 60.0}[match[2].lower()] if match else None
 
 
 def redact_key(text: str, endpoint: Endpoint) -> str:
@@ -236,20 +215,18 @@ def connect_failure(endpoint: Endpoint, error: BaseException) -> ModelFailed:
     url, preset = endpoint.base_url, endpoint.preset
     causes = tuple(_walk_causes(error))
     base = f"{environment_name(preset.name)}_BASE_URL"
+    message, hint = f"the connection to {url} failed: {_reason(causes)}", "check the network"
     if any(isinstance(cause, ConnectionRefusedError) for cause in causes) or "refused" in str(error).lower():
+        message = f"nothing answers at {url}: connection refused"
         hint = f"is it running? `{preset.start}`" if preset.start else f"is it running? check {base}"
-        return ModelFailed("connection", f"nothing answers at {url}: connection refused", hint)
-    if any(isinstance(cause, socket.gaierror) for cause in causes):
-        message = f"no such host: {url}"
-        return ModelFailed("connection", message, f"check the network and {base}")
-    if any(isinstance(cause, ssl.SSLError) for cause in causes):
-        reason = next(str(cause) for cause in causes if isinstance(cause, ssl.SSLError))
+    elif any(isinstance(cause, socket.gaierror) for cause in causes):
+        message, hint = f"no such host: {url}", f"check the network and {base}"
+    elif tls := next((str(cause) for cause in causes if isinstance(cause, ssl.SSLError)), None):
+        message = f"no secure connection to {url}: {tls}"
         hint = "check the clock, the proxy and SSL_CERT_FILE; a server without TLS has an http:// address"
-        return ModelFailed("connection", f"no secure connection to {url}: {reason}", hint)
-    if _is_timeout(causes):
-        return ModelFailed("connection", f"{url} does not answer in time", f"check the network and {base}")
-    reason = _reason(causes)
-    return ModelFailed("connection", f"the connection to {url} failed: {reason}", "check the network")
+    elif _is_timeout(causes):
+        message, hint = f"{url} does not answer in time", f"check the network and {base}"
+    return ModelFailed("connection", message, hint)
 
 
 def stream_failure(endpoint: Endpoint, error: BaseException) -> ModelFailed:

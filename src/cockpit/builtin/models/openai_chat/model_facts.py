@@ -27,20 +27,26 @@ def facts_date() -> str:
 
 def known_models(provider: str) -> tuple[str, ...]:
     """The known model ids of `provider`, those of the user first."""
-    names = dict.fromkeys(
-        (*_provider_section(_user_facts(), provider), *_provider_section(_packaged_facts(), provider))
-    )
+    names = dict.fromkeys(name for section in _sections(provider) for name in section)
     return tuple(name for name in names if not _is_pattern(name))
 
 
 def lookup_facts(provider: str, model: str) -> ModelFacts:
-    """The facts about a model, from its own entry or the longest matching pattern.
-
-    The user's entries override the packaged ones field by field.
-    """
-    packaged = _find_entry(_provider_section(_packaged_facts(), provider), model)
-    own = _find_entry(_provider_section(_user_facts(), provider), model)
-    return _parse_facts({**packaged, **own})
+    """The facts about a model, from its own entry or the longest matching pattern. The user's entries
+    override the packaged ones field by field."""
+    own, packaged = (_find_entry(section, model) for section in _sections(provider))
+    table = {**packaged, **own}
+    window, max_output = _get_number(table, "window"), _get_number(table, "max_output")
+    return ModelFacts(
+        window=None if window is None else int(window),
+        max_output=None if max_output is None else int(max_output),
+        input_price=_get_number(table, "input"),
+        output_price=_get_number(table, "output"),
+        cached_price=_get_number(table, "cached"),
+        tools=table.get("tools", True) is not False,
+        images=table.get("images") is True,
+        thinks=table.get("thinks") is True,
+    )
 
 
 def usage_cost(known: ModelFacts, usage: Usage) -> float | None:
@@ -68,9 +74,10 @@ def _is_pattern(name: str) -> bool:
     return any(sign in name for sign in "*?[")
 
 
-def _provider_section(tables: FactTable, provider: str) -> FactTable:
-    section = tables.get(provider)
-    return section if isinstance(section, Mapping) else {}
+def _sections(provider: str) -> tuple[FactTable, FactTable]:
+    """The user's facts about a provider, and the packaged ones."""
+    user, packaged = (tables.get(provider) for tables in (_user_facts(), _packaged_facts()))
+    return (user if isinstance(user, Mapping) else {}, packaged if isinstance(packaged, Mapping) else {})
 
 
 @cache
@@ -96,24 +103,6 @@ def _read_facts(path: Path, changed: int) -> FactTable:
         return {}
 
 
-def _parse_facts(table: FactTable) -> ModelFacts:
-    return ModelFacts(
-        window=_get_integer(table, "window"),
-        max_output=_get_integer(table, "max_output"),
-        input_price=_get_number(table, "input"),
-        output_price=_get_number(table, "output"),
-        cached_price=_get_number(table, "cached"),
-        tools=table.get("tools", True) is not False,
-        images=table.get("images") is True,
-        thinks=table.get("thinks") is True,
-    )
-
-
 def _get_number(table: FactTable, key: str) -> float | None:
     value = table.get(key)
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
-def _get_integer(table: FactTable, key: str) -> int | None:
-    value = _get_number(table, key)
-    return None if value is None else int(value)

@@ -73,18 +73,18 @@ def packaged_presets() -> Mapping[str, Preset]:
 
 def _parse_preset(name: str, table: Mapping[str, object]) -> Preset:
     is_local = table.get("local") is True
-    limit = table.get("call_id")
+    call_id, also = table.get("call_id"), table.get("also")
     return Preset(
         name=name,
         label=_get_text(table, "label", name),
         base_url=_get_text(table, "base_url"),
         default=_get_text(table, "default"),
-        also=tuple(str(one) for one in _get_list(table, "also")),
+        also=tuple(map(str, also)) if isinstance(also, list) else (),
         other_region=_get_text(table, "elsewhere"),
         keys_at=_get_text(table, "keys_at"),
         public_models=table.get("public_models") is True,
         limit=_get_text(table, "limit", "max_tokens"),
-        call_id=limit if isinstance(limit, int) else 0,
+        call_id=call_id if isinstance(call_id, int) else 0,
         fold_reminder=table.get("fold_reminder") is True,
         local=is_local,
         start=_get_text(table, "start"),
@@ -95,27 +95,24 @@ def _parse_preset(name: str, table: Mapping[str, object]) -> Preset:
 
 
 def known_presets(settings: Mapping[str, object]) -> Mapping[str, Preset]:
-    """The packaged presets and the user's own.
-
-    `providers.NAME = {base_url, key_env, default, headers, label}` in `[plugins.openai_chat]` adds or
-    overrides one.
-    """
+    """The packaged presets, and those that `providers.NAME = {base_url, key_env, default, headers, label}` in
+    `[plugins.openai_chat]` adds or overrides."""
     presets = dict(packaged_presets())
     for name, raw in _get_table(settings, "providers").items():
         if not isinstance(raw, Mapping):
             continue
-        own = _parse_preset(name, raw)
-        base = presets.get(name)
-        if base is None:
-            presets[name] = replace(own, needs_key=bool(raw.get("key_env")))
-            continue
-        presets[name] = replace(
-            base,
-            base_url=own.base_url or base.base_url,
-            default=own.default or base.default,
-            key_env=own.key_env if raw.get("key_env") else base.key_env,
-            headers={**base.headers, **own.headers},
-            needs_key=base.needs_key and own.base_url in ("", base.base_url, base.other_region),
+        own, base = _parse_preset(name, raw), presets.get(name)
+        presets[name] = (
+            replace(own, needs_key=bool(raw.get("key_env")))
+            if base is None
+            else replace(
+                base,
+                base_url=own.base_url or base.base_url,
+                default=own.default or base.default,
+                key_env=own.key_env if raw.get("key_env") else base.key_env,
+                headers={**base.headers, **own.headers},
+                needs_key=base.needs_key and own.base_url in ("", base.base_url, base.other_region),
+            )
         )
     return presets
 
@@ -148,11 +145,16 @@ def is_loopback(url: str) -> bool:
 
 def key_origin(preset: Preset, environment: Mapping[str, str]) -> str:
     """Where the key would come from, in words, or an empty string. Does not ask the keyring."""
-    for name in (preset.key_env, *preset.also):
-        if environment.get(name, "").strip():
-            return name
+    if name := _key_variable(preset, environment):
+        return name
     place = api_keys.key_location(preset.name)
     return f"the saved key ({place})" if place else ""
+
+
+def _key_variable(preset: Preset, environment: Mapping[str, str]) -> str:
+    """The first environment variable that contains the provider's key, or an empty string."""
+    names = (preset.key_env, *preset.also)
+    return next((name for name in names if environment.get(name, "").strip()), "")
 
 
 def missing_setup(preset: Preset, environment: Mapping[str, str]) -> str:
@@ -169,12 +171,13 @@ def resolve_endpoint(preset: Preset, environment: Mapping[str, str]) -> Endpoint
     """The address and key in effect. Raises `AddressRefused`. May ask the keyring: call it in a thread."""
     url = base_url(preset, environment)
     if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
-        raise AddressRefused(
-            f"`{url}` is not the address of a server", f"set {environment_name(preset.name)}_BASE_URL"
-        )
-    for name in (preset.key_env, *preset.also):
-        if environment.get(name, "").strip():
-            return Endpoint(preset, url, _clean_key(environment[name], name), name)
+        hint = f"set {environment_name(preset.name)}_BASE_URL"
+        raise AddressRefused(f"`{url}` is not the address of a server", hint)
+    if name := _key_variable(preset, environment):
+        try:
+            return Endpoint(preset, url, api_keys.clean_key(environment[name]), name)
+        except api_keys.InvalidApiKey as error:
+            raise AddressRefused(f"{name} is not a valid key: {error.message}", error.hint) from error
     saved = api_keys.find_key(preset.name)
     if saved is not None:
         _refuse_redirected_key(preset, url, environment)
@@ -201,13 +204,6 @@ def _refuse_redirected_key(preset: Preset, url: str, environment: Mapping[str, s
     raise AddressRefused(reason, f"put {preset.key_env} beside it, or export {name} yourself")
 
 
-def _clean_key(text: str, name: str) -> str:
-    try:
-        return api_keys.clean_key(text)
-    except api_keys.InvalidApiKey as error:
-        raise AddressRefused(f"{name} is not a valid key: {error.message}", error.hint) from error
-
-
 def similar_names(name: str, names: tuple[str, ...]) -> tuple[str, ...]:
     """At most five of `names` that are similar to `name` or contain it."""
     close = closest_names(name, names, limit=5, cutoff=0.5)
@@ -218,11 +214,6 @@ def similar_names(name: str, names: tuple[str, ...]) -> tuple[str, ...]:
 def _get_text(table: Mapping[str, object], key: str, default: str = "") -> str:
     value = table.get(key)
     return value if isinstance(value, str) and value else default
-
-
-def _get_list(table: Mapping[str, object], key: str) -> list[object]:
-    value = table.get(key)
-    return value if isinstance(value, list) else []
 
 
 def _get_table(table: Mapping[str, object], key: str) -> Mapping[str, object]:
@@ -249,22 +240,21 @@ def presets(
     environment: Mapping[str, str], settings: Mapping[str, object] | None = None
 ) -> tuple[ProviderEntry, ...]:
     """All providers: first those that are ready, last the local servers."""
-    rows = [_provider_entry(preset, environment) for preset in known_presets(settings or {}).values()]
+    rows = [
+        ProviderEntry(
+            name=preset.name,
+            label=preset.label,
+            base_url=base_url(preset, environment),
+            default=preset.default,
+            local=preset.local,
+            key_env=preset.key_env,
+            key_from=key_origin(preset, environment),
+            keys_at=preset.keys_at,
+            ready=missing_setup(preset, environment),
+        )
+        for preset in known_presets(settings or {}).values()
+    ]
     return tuple(sorted(rows, key=lambda row: (row.local, bool(row.ready))))
-
-
-def _provider_entry(preset: Preset, environment: Mapping[str, str]) -> ProviderEntry:
-    return ProviderEntry(
-        name=preset.name,
-        label=preset.label,
-        base_url=base_url(preset, environment),
-        default=preset.default,
-        local=preset.local,
-        key_env=preset.key_env,
-        key_from=key_origin(preset, environment),
-        keys_at=preset.keys_at,
-        ready=missing_setup(preset, environment),
-    )
 
 
 def model_rows(
@@ -273,18 +263,13 @@ def model_rows(
     """(`provider:model`, window, price, state) of every known model."""
     rows: list[tuple[str, str, str, str]] = []
     for row in presets(environment, settings):
-        state = row.ready or "ready"
         if row.local:
             rows.append((f"{row.name}:", "?", "free", "local"))
             continue
-        names = dict.fromkeys((row.default, *model_facts.known_models(row.name)))
-        rows += [_model_row(row.name, name, state) for name in names if name]
+        for name in filter(None, dict.fromkeys((row.default, *model_facts.known_models(row.name)))):
+            facts = model_facts.lookup_facts(row.name, name)
+            window = f"{facts.window // 1000}k" if facts.window else "?"
+            prices = (facts.input_price, facts.output_price)
+            price = "cost ?" if None in prices else f"${prices[0]:g} / ${prices[1]:g}"
+            rows.append((f"{row.name}:{name}", window, price, row.ready or "ready"))
     return tuple(rows)
-
-
-def _model_row(provider: str, name: str, state: str) -> tuple[str, str, str, str]:
-    known_facts = model_facts.lookup_facts(provider, name)
-    window = f"{known_facts.window // 1000}k" if known_facts.window else "?"
-    prices = (known_facts.input_price, known_facts.output_price)
-    price = "cost ?" if None in prices else f"${prices[0]:g} / ${prices[1]:g}"
-    return f"{provider}:{name}", window, price, state

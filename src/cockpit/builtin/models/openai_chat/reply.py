@@ -19,11 +19,8 @@ SURROGATE_PATTERN = re.compile("[\ud800-\udfff]")
 
 @dataclass(slots=True)
 class PartialCall:
-    """A tool call while its fragments arrive.
-
-    `server_id` is its id on the wire, `announced` whether a delta with its id and name was emitted. Arguments
-    that arrive before the name are only in `pieces`.
-    """
+    """A tool call while its fragments arrive. `server_id` is its id on the wire. `announced` means that a
+    delta with its id and name was emitted; arguments that arrive before are only in `pieces`."""
 
     index: int
     id: str
@@ -42,11 +39,8 @@ class PartialCall:
 
 
 class CallAssembler:
-    """Assembles the tool calls of one reply.
-
-    `used_ids` are the call ids of the conversation. A repeated id is changed, because results are matched by
-    id.
-    """
+    """Assembles the tool calls of one reply. An id that is among the `used_ids` of the conversation is
+    changed, because results are matched by id."""
 
     def __init__(self, used_ids: Collection[str] = ()) -> None:
         self._used_ids = set(used_ids)
@@ -99,11 +93,8 @@ class CallAssembler:
         return remaining
 
     def _select_call(self, index: Json, call_id: str, name: str) -> PartialCall:
-        """The call that a fragment belongs to: by index, else by id, else the last call unless it is
-        complete.
-
-        A new id with a known index is another call: Gemini gives every call the index 0.
-        """
+        """The call that a fragment belongs to: by index, else by id, else the last call unless complete. A
+        new id with a known index is another call: Gemini gives every call the index 0."""
         if isinstance(index, int):
             call = self._slots.get(index)
             if call is None or (call_id and call.server_id and call_id != call.server_id):
@@ -117,19 +108,15 @@ class CallAssembler:
         return last
 
     def _begin(self, slot: object, call_id: str) -> PartialCall:
-        call = PartialCall(len(self._open), self._free_id(call_id), call_id)
+        free_id = call_id or f"call_{uuid.uuid4().hex[:20]}"
+        if free_id in self._used_ids:
+            free_id = f"{call_id}-{uuid.uuid4().hex[:8]}"
+        self._used_ids.add(free_id)
+        call = PartialCall(len(self._open), free_id, call_id)
         self._open.append(call)
         if slot is not None:
             self._slots[slot] = call
         return call
-
-    def _free_id(self, call_id: str) -> str:
-        if not call_id:
-            call_id = f"call_{uuid.uuid4().hex[:20]}"
-        elif call_id in self._used_ids:
-            call_id = f"{call_id}-{uuid.uuid4().hex[:8]}"
-        self._used_ids.add(call_id)
-        return call_id
 
 
 def repair_surrogates(text: str) -> str:
@@ -171,10 +158,8 @@ class MalformedChunk(Exception):
 
 
 class Reply:
-    """Reads one reply.
-
-    `tools` are the tool names of the request, `used_ids` the call ids of the conversation.
-    """
+    """Reads one reply. `tools` are the tool names of the request, `used_ids` the call ids of the
+    conversation."""
 
     def __init__(self, tools: Collection[str] = (), used_ids: Collection[str] = ()) -> None:
         self.done = False
@@ -201,16 +186,13 @@ class Reply:
         try:
             chunk = json.loads(text)
         except (ValueError, RecursionError) as error:
-            self._read_lines(name, text, error)
+            # Some servers leave out the blank line between two events.
+            if "\n" not in text:
+                raise MalformedChunk(text[:200]) from error
+            for line in text.split("\n"):
+                self.read(name, line)
             return
         self.take(chunk, is_error=name == "error")
-
-    def _read_lines(self, name: str, text: str, error: Exception) -> None:
-        # Some servers leave out the blank line between two events.
-        if "\n" not in text:
-            raise MalformedChunk(text[:200]) from error
-        for line in text.split("\n"):
-            self.read(name, line)
 
     def take(self, chunk: Json, is_error: bool = False) -> None:
         """Read one decoded chunk or a whole completion. Raises `MalformedChunk`."""
@@ -219,13 +201,12 @@ class Reply:
         if is_error or chunk.get("error") or chunk.get("object") == "error":
             self.error = chunk.get("error") or chunk
             return
-        usage = chunk.get("usage")
-        if isinstance(usage, Mapping):
-            self.usage = usage
         choices = chunk.get("choices")
-        if not isinstance(choices, list) or not choices:
-            return
-        choice = choices[0]
+        choice = choices[0] if isinstance(choices, list) and choices else None
+        # Moonshot sends the usage in the choice.
+        for usage in (chunk.get("usage"), choice.get("usage") if isinstance(choice, Mapping) else None):
+            if isinstance(usage, Mapping):
+                self.usage = usage
         if not isinstance(choice, Mapping):
             return
         self.has_choices = True
@@ -238,25 +219,15 @@ class Reply:
         reason = choice.get("finish_reason")
         if isinstance(reason, str) and reason:
             self.finish = FINISH_REASONS.get(reason, "stop")
-        # Moonshot sends the usage in the choice.
-        inner = choice.get("usage")
-        if isinstance(inner, Mapping):
-            self.usage = inner
 
     def _delta(self, delta: Mapping[str, Json]) -> None:
         # DeepSeek and Moonshot send reasoning_content; OpenRouter, Groq and vLLM send reasoning.
-        thought = delta.get("reasoning_content") or delta.get("reasoning")
-        if thought and isinstance(thought, str):
-            self._collect_text(thought, True)
+        self._collect_text(delta.get("reasoning_content") or delta.get("reasoning"), True)
         content = delta.get("content")
-        if content:
-            if isinstance(content, str):
-                self._collect_text(content, False)
-            else:
-                self._parts(content)
-        refusal = delta.get("refusal")
-        if refusal and isinstance(refusal, str):
-            self._collect_text(refusal, False)
+        self._collect_text(content, False)
+        if isinstance(content, list):
+            self._collect_parts(content)
+        self._collect_text(delta.get("refusal"), False)
         calls = delta.get("tool_calls")
         if isinstance(calls, list) and calls:
             self._flush()
@@ -268,39 +239,34 @@ class Reply:
             self._flush()
             self._out += self._calls.add_fragment({"index": 0, "function": dict(legacy)})
 
-    def _parts(self, content: Json) -> None:
+    def _collect_parts(self, content: list[Json]) -> None:
         """Read content that is a list of typed parts, as Mistral sends it."""
-        for part in content if isinstance(content, list) else ():
+        for part in content:
             if not isinstance(part, Mapping):
                 continue
             thinking = part.get("thinking")
             if isinstance(thinking, list):
                 inner = [block.get("text") for block in thinking if isinstance(block, Mapping)]
                 thinking = "".join(text for text in inner if isinstance(text, str))
-            text = part.get("text")
-            if isinstance(thinking, str) and thinking:
-                self._collect_text(thinking, True)
-            elif isinstance(text, str) and text:
-                self._collect_text(text, False)
+            is_thought = isinstance(thinking, str) and bool(thinking)
+            self._collect_text(thinking if is_thought else part.get("text"), is_thought)
 
-    def _collect_text(self, text: str, is_thought: bool) -> None:
+    def _collect_text(self, text: Json, is_thought: bool) -> None:
+        if not isinstance(text, str) or not text:
+            return
         if self._text_run and is_thought is not self._run_is_thought:
             self._flush()
         self._run_is_thought = is_thought
         self._text_run.append(text)
 
     def _flush(self) -> None:
-        """Emit the text collected since the last flush, as one part."""
         if not self._text_run:
             return
         text = self._join_surrogates("".join(self._text_run))
         self._text_run.clear()
         if not text:
             return
-        if self._run_is_thought:
-            self._emit([ThoughtPart(text)])
-        else:
-            self._emit(self._recovery.feed(text))
+        self._emit([ThoughtPart(text)] if self._run_is_thought else self._recovery.feed(text))
 
     def _emit(self, deltas: list[Delta]) -> None:
         for delta in deltas:
@@ -332,12 +298,7 @@ class Reply:
         is_complete = self.finish in ("stop", "tool_calls")
         remaining, written = self._recovery.end(is_complete and not self._calls.count)
         self._emit(remaining)
-        for call in written:
-            self._out.append(self._calls.add_complete(call.name, call.arguments))
-        self._finish_calls()
-        return self.collect()
-
-    def _finish_calls(self) -> None:
+        self._out += [self._calls.add_complete(call.name, call.arguments) for call in written]
         # `[DONE]` without a finish reason ends the reply only if no call could have been cut off.
         if self.finish is None and self.done and self.has_text and not self._calls.count:
             self.finish = "stop"
@@ -347,6 +308,7 @@ class Reply:
         if self.finish == "stop" and not self.has_text and self._thoughts:
             # A reply that has only thoughts: they are the answer.
             self._out.append(TextPart("".join(self._thoughts).strip()))
+        return self.collect()
 
 
 def parse_usage(raw: Mapping[str, Json] | None) -> Usage | None:

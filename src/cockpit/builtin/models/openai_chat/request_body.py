@@ -1,9 +1,7 @@
-"""Builds the JSON body of a chat completion from a `ModelRequest`. Pure, apart from a cache of built
-messages.
+"""Builds the JSON body of a chat completion from a `ModelRequest`.
 
 Equal messages and tools give equal bytes in the same order, so that servers find their prompt caches.
-Messages built for an earlier request of a conversation are reused, so that a long conversation costs no more
-per request.
+Messages built for an earlier request of a conversation are reused, so that a long one costs no more.
 """
 
 import hashlib
@@ -39,15 +37,13 @@ def write_incrementally(
     `write` must handle each assistant message with its results independently, and equally for an equal
     `style`. The returned objects are shared: copy one before changing it.
     """
-    before = next(
-        (sent for sent in _sent_conversations if sent.style == style and _continues(sent.messages, messages)),
-        None,
-    )
-    if before is None:
-        wire = write(messages)
+    for sent in _sent_conversations:
+        if sent.style == style and _continues(sent.messages, messages):
+            _sent_conversations.remove(sent)
+            wire = [*sent.wire, *write(messages[len(sent.messages) :])]
+            break
     else:
-        _sent_conversations.remove(before)
-        wire = [*before.wire, *write(messages[len(before.messages) :])]
+        wire = write(messages)
     _sent_conversations.append(_SentConversation(style, messages, tuple(wire)))
     return wire
 
@@ -81,22 +77,17 @@ def build_body(preset: Preset, request: ModelRequest, facts: ModelFacts) -> Wire
 
 def adapt_body(wire: Wire, error_text: str) -> Wire | None:
     """`wire` without the field that a server refused in `error_text` (of a 400), or None if it names none."""
-    if "stream_options" in error_text and "stream_options" in wire:
-        return _without_field(wire, "stream_options")
+    limits = ("max_tokens", "max_completion_tokens")
+    for field in ("stream_options", "temperature"):
+        if field in error_text and field in wire:
+            return {key: value for key, value in wire.items() if key != field}
     if "reasoning_effort" in error_text and "none" in error_text and wire.get("reasoning_effort") != "none":
         # OpenAI since gpt-5.4: chat completions take tools only without reasoning.
         return {**wire, "reasoning_effort": "none"}
-    if "max_completion_tokens" in error_text and "max_tokens" in wire:
-        return {**_without_field(wire, "max_tokens"), "max_completion_tokens": wire["max_tokens"]}
-    if "max_completion_tokens" in error_text and "max_completion_tokens" in wire:
-        return {**_without_field(wire, "max_completion_tokens"), "max_tokens": wire["max_completion_tokens"]}
-    if "temperature" in error_text and "temperature" in wire:
-        return _without_field(wire, "temperature")
+    for field, other in (limits, limits[::-1]):
+        if "max_completion_tokens" in error_text and field in wire:
+            return {**{key: value for key, value in wire.items() if key != field}, other: wire[field]}
     return None
-
-
-def _without_field(wire: Wire, name: str) -> Wire:
-    return {key: value for key, value in wire.items() if key != name}
 
 
 def _tool_json(tool: ToolSchema) -> Json:
@@ -127,45 +118,32 @@ def _message_json(message: Message, preset: Preset, thinks: bool, images: bool) 
         case AssistantMessage():
             return _assistant_json(message, preset, thinks)
         case ToolMessage(call, _, text):
-            return {
-                "role": "tool",
-                "tool_call_id": _call_id(call, preset),
-                "content": replace_surrogates(text),
-            }
+            result = replace_surrogates(text)
+            return {"role": "tool", "tool_call_id": _call_id(call, preset), "content": result}
 
 
 def _needs_thoughts(model: str, facts: ModelFacts) -> bool:
-    """Whether assistant messages must carry `reasoning_content`, even if empty.
-
-    DeepSeek (since V3.2) and Kimi refuse a conversation with tool calls without it. Other providers get no
-    thoughts.
-    """
+    """Whether assistant messages must carry `reasoning_content`, even if empty. DeepSeek (since V3.2) and
+    Kimi refuse a conversation with tool calls without it. Other providers get no thoughts."""
     name = model.lower()
     return ("deepseek" in name or "kimi" in name) and (facts.thinks or facts == ModelFacts())
 
 
 def _pair_results(messages: Sequence[Message]) -> Iterable[Message]:
-    """The messages with exactly one result after each call, in the order of the calls.
-
-    Servers refuse the whole conversation otherwise. Empty assistant messages are left out.
-    """
-    at = 0
-    while at < len(messages):
-        message = messages[at]
-        at += 1
-        if isinstance(message, ToolMessage):
-            continue
-        if isinstance(message, AssistantMessage) and not message.text and not message.calls:
-            continue
-        yield message
-        if not isinstance(message, AssistantMessage) or not message.calls:
-            continue
-        results: dict[str, ToolMessage] = {}
-        while at < len(messages) and isinstance(result := messages[at], ToolMessage):
-            results.setdefault(result.call, result)
-            at += 1
-        for call in message.calls:
-            yield results.get(call.id, ToolMessage(call.id, call.name, NO_RESULT, True))
+    """The messages with exactly one result after each call, in the order of the calls. Servers refuse the
+    whole conversation otherwise. Empty assistant messages are left out."""
+    for at, message in enumerate(messages):
+        if isinstance(message, UserMessage):
+            yield message
+        elif isinstance(message, AssistantMessage) and (message.text or message.calls):
+            yield message
+            results: dict[str, ToolMessage] = {}
+            for result in messages[at + 1 :]:
+                if not isinstance(result, ToolMessage):
+                    break
+                results.setdefault(result.call, result)
+            for call in message.calls:
+                yield results.get(call.id, ToolMessage(call.id, call.name, NO_RESULT, True))
 
 
 def _assistant_json(message: AssistantMessage, preset: Preset, thinks: bool) -> Wire:
@@ -223,7 +201,6 @@ def replace_surrogates(text: str) -> str:
 
 
 def _plain_json(value: object) -> Json:
-    """Convert mappings and tuples to dicts and lists, in order."""
     if isinstance(value, Mapping):
         return {str(key): _plain_json(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""Recovers what models write into their text: thoughts in `<think>` and tool calls in several forms. Pure.
+"""Recovers thoughts (`<think>`) and tool calls that models write into their text.
 
 A call is recovered only if its tool was in the request and the reply ends with it; anything else is text.
 Text that may be the start of a call is withheld until that is decided. The forms: Hermes and Qwen
@@ -35,26 +35,19 @@ DEEPSEEK_CALL = re.compile(
 
 
 def parse_text_calls(text: str, tools: Collection[str]) -> tuple[TextCall, ...]:
-    """The calls that `text` consists of.
-
-    Empty if any part is something else or incomplete, or a name is unknown.
-    """
+    """The calls that `text` consists of; none if any part is something else or incomplete, or a name is
+    unknown."""
     calls: list[TextCall] = []
     rest = text.strip()
     while rest:
-        read = _parse_one(rest)
+        parsers = ((tag, parser) for tag, parser in CALL_PARSERS if rest.startswith(tag))
+        tag, parser = next(parsers, ("", lambda text: None))
+        read = parser(rest[len(tag) :])
         if read is None or not read[0]:
             return ()
         calls += read[0]
         rest = read[1].lstrip()
     return tuple(calls) if all(call.name in tools for call in calls) else ()
-
-
-def _parse_one(text: str) -> ReadResult:
-    for opening, reader in CALL_PARSERS:
-        if text.startswith(opening):
-            return reader(text[len(opening) :])
-    return None
 
 
 def _parse_tagged(text: str) -> ReadResult:
@@ -78,11 +71,8 @@ def _parse_function(text: str) -> ReadResult:
         return None
     body = body.lstrip()
     if body.startswith("{"):
-        read = _parse_value(body)
-        if read is None or not isinstance(read[0], Mapping):
-            return None
-        call = TextCall(name.strip(), _dump_json(read[0]))
-        return [call], read[1].lstrip().removeprefix("</function>")
+        call = _parse_call(name, body)
+        return call and ([call[0]], call[1].lstrip().removeprefix("</function>"))
     inner, closed, rest = body.partition("</function>")
     if not closed:
         return None
@@ -103,10 +93,8 @@ def _parse_mistral(text: str) -> ReadResult:
     named = re.match(r"([\w.-]+)\s*(?:\[CALL_ID\][\w-]*)?\s*\[ARGS\]\s*(?=\{)", body)
     if named is None:
         return _parse_objects(body)
-    read = _parse_value(body[named.end() :])
-    if read is None or not isinstance(read[0], Mapping):
-        return None
-    return [TextCall(named[1], _dump_json(read[0]))], read[1]
+    call = _parse_call(named[1], body[named.end() :])
+    return call and ([call[0]], call[1])
 
 
 def _parse_deepseek(text: str) -> ReadResult:
@@ -114,13 +102,20 @@ def _parse_deepseek(text: str) -> ReadResult:
     calls: list[TextCall] = []
     rest = text.lstrip()
     while head := DEEPSEEK_CALL.match(rest):
-        read = _parse_value(rest[head.end() :])
-        if read is None or not isinstance(read[0], Mapping):
+        if (call := _parse_call(head[1], rest[head.end() :])) is None:
             return None
-        calls.append(TextCall(head[1].strip(), _dump_json(read[0])))
-        rest = read[1].lstrip().removeprefix("```").lstrip().removeprefix("<｜tool▁call▁end｜>").lstrip()
+        calls.append(call[0])
+        rest = call[1].lstrip().removeprefix("```").lstrip().removeprefix("<｜tool▁call▁end｜>").lstrip()
     rest = rest.removeprefix("<｜tool▁calls▁end｜>").lstrip().removeprefix("<｜end▁of▁sentence｜>")
     return calls, rest
+
+
+def _parse_call(name: str, text: str) -> tuple[TextCall, str] | None:
+    """A call of `name` with the JSON object at the start of `text`, and the text after it."""
+    read = _parse_value(text)
+    if read is None or not isinstance(read[0], Mapping):
+        return None
+    return TextCall(name.strip(), _dump_json(read[0])), read[1]
 
 
 def _parse_fenced(text: str) -> ReadResult:
@@ -170,9 +165,7 @@ def _parse_value(text: str) -> tuple[Json, str] | None:
 
 
 def _parse_arguments(pairs: list[tuple[str, str]]) -> dict[str, Json]:
-    """The arguments of a form without types: a number, boolean, list or object if it parses as one, else the
-    text.
-    """
+    """The arguments of a form without types: JSON values where they parse as such, else texts."""
     out: dict[str, Json] = {}
     for name, text in pairs:
         read = _parse_value(text.strip()) if text.strip()[:1] in "[{0123456789-tfn" else None
@@ -202,14 +195,7 @@ THINK_OPENERS = ("<think>", "<thinking>")
 CALL_OPENER = re.compile(
     r"(?<=\n)```|<tool_call>|<function=|\[TOOL_CALLS\]|<｜tool▁calls▁begin｜>|<｜tool▁call▁begin｜>"
 )
-CALL_TAGS = (
-    "<tool_call>",
-    "<function=",
-    "[TOOL_CALLS]",
-    "<｜tool▁calls▁begin｜>",
-    "<｜tool▁call▁begin｜>",
-    "```",
-)
+CALL_TAGS = tuple(tag for tag, _ in CALL_PARSERS if len(tag) > 1)
 LONGEST_TAG = max(len(tag) for tag in CALL_TAGS)
 TAG_START = re.compile(r"[<\[`]")
 CLOSERS = {"<tool_call>": "</tool_call>", "<function=": "</function>", "```": "\n```"}
@@ -219,10 +205,7 @@ JSON_HEAD = re.compile(r'\s*\[?\s*\{?\s*"?(\w*)')
 
 
 class TextRecovery:
-    """Separates the text of one reply from thoughts and calls written in it.
-
-    `tools` are the names of the request.
-    """
+    """Separates the text of one reply from thoughts and calls of `tools` that are written in it."""
 
     __slots__ = ("_has_text", "_has_thought", "_last_character", "_pending", "_thought_closer", "_tools")
 
@@ -232,8 +215,7 @@ class TextRecovery:
         self._last_character = "\n"
         self._has_text = False
         self._has_thought = False
-        # The tag that closes the thought being read; None: the reply may still begin with one; "": it does
-        # not.
+        # The tag that closes the current thought; None: the reply may still begin with one; "": it does not.
         self._thought_closer: str | None = None
 
     def feed(self, text: str) -> list[Delta]:
@@ -249,10 +231,8 @@ class TextRecovery:
         return out
 
     def end(self, is_complete: bool) -> tuple[list[Delta], tuple[TextCall, ...]]:
-        """The last deltas, and the calls the reply ends with.
-
-        None are recovered unless `is_complete`: the reply was not cut off and had no proper calls.
-        """
+        """The last deltas, and the calls the reply ends with. None are recovered unless `is_complete`: the
+        reply was not cut off and had no proper calls."""
         rest, self._pending = self._pending, ""
         if not rest:
             return [], ()
@@ -330,14 +310,11 @@ def _may_be_calls(text: str, tag: str) -> bool:
         return True
     _, closed, rest = body.partition(closer)
     rest = rest.lstrip()
-    if not closed or not rest:
+    if not closed or not rest or rest.startswith("</tool_call>"):
         return True
-    following = CALL_OPENER.match("\n" + rest, 1)
-    if following:
+    if following := CALL_OPENER.match("\n" + rest, 1):
         return _may_be_calls(rest, following[0])
-    return any(known.startswith(rest) for known in (*CALL_TAGS, "</tool_call>")) or rest.startswith(
-        "</tool_call>"
-    )
+    return any(known.startswith(rest) for known in (*CALL_TAGS, "</tool_call>"))
 
 
 def _is_json_head(text: str) -> bool:
@@ -345,10 +322,9 @@ def _is_json_head(text: str) -> bool:
     head = JSON_HEAD.match(text)
     if head is None:
         return False
-    word = head[1]
     if head.end() == len(text):
-        return any(key.startswith(word) for key in CALL_KEYS)
-    return word in CALL_KEYS and text[head.end()] == '"'
+        return any(key.startswith(head[1]) for key in CALL_KEYS)
+    return head[1] in CALL_KEYS and text[head.end()] == '"'
 
 
 def _overlap(text: str, tags: tuple[str, ...]) -> int:
