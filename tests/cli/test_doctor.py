@@ -1,4 +1,4 @@
-"""`cockpit doctor`: each thing that is missed comes with the one command that mends it."""
+"""`cockpit doctor`: each thing that is missed comes with the one command that fixes it."""
 
 import json
 from pathlib import Path
@@ -15,15 +15,13 @@ AREAS = ["cockpit", "terminal", "programs", "sandbox", "language servers", "this
 def test_the_report_is_one_json_list_in_a_fixed_shape(root: Path) -> None:
     ended = cockpit("doctor", "--json", cwd=root)
     rows = json.loads(ended.out)
-    assert all(row.keys() == {"area", "name", "state", "found", "mend"} for row in rows)
+    assert all(row.keys() == {"area", "name", "state", "found", "fix"} for row in rows)
     assert list(dict.fromkeys(row["area"] for row in rows)) == AREAS
     assert {row["state"] for row in rows} <= {"ok", "optional", "missing"}
     assert ended.code == int(any(row["state"] == "missing" for row in rows))
 
 
-def test_a_machine_with_nothing_gets_a_mend_for_each_miss(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_machine_with_nothing_gets_a_fix_for_each_gap(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(root)
     # Only a package tool is there.
     only = root / "apt-get"
@@ -35,11 +33,11 @@ def test_a_machine_with_nothing_gets_a_mend_for_each_miss(
     found = {(one.area, one.name): one for one in doctor.run_checks()}
     missed = [one for one in found.values() if one.state != "ok"]
     assert found["programs", "git"].state == "missing"
-    assert found["programs", "git"].mend == "sudo apt-get install -y git"
+    assert found["programs", "git"].fix == "sudo apt-get install -y git"
     assert found["programs", "rg"].state == "optional"
-    assert found["models", "keys"].mend == "cockpit connect"
-    assert [one.name for one in missed if not one.mend] == []
-    assert {one.name for one in found.values() if one.mend} == {one.name for one in missed}
+    assert found["models", "keys"].fix == "cockpit connect"
+    assert [one.name for one in missed if not one.fix] == []
+    assert {one.name for one in found.values() if one.fix} == {one.name for one in missed}
 
 
 def test_a_broken_settings_file_is_a_finding_not_an_end(root: Path, home: Path) -> None:
@@ -48,7 +46,7 @@ def test_a_broken_settings_file_is_a_finding_not_an_end(root: Path, home: Path) 
     ended = cockpit("doctor", "--json", cwd=root)
     row = next(row for row in json.loads(ended.out) if row["name"] == "settings file")
     assert ended.code == 1 and row["state"] == "missing"
-    assert "settings.toml" in row["found"] and row["mend"]
+    assert "settings.toml" in row["found"] and row["fix"]
 
 
 def test_a_plugin_that_fails_is_named_with_what_tells_more(
@@ -58,7 +56,7 @@ def test_a_plugin_that_fails_is_named_with_what_tells_more(
     monkeypatch.chdir(root)
     row = next(one for one in doctor.run_checks() if one.name == "broken-thing")
     assert row.state == "missing" and "bad day" in row.found
-    assert row.mend == "cockpit plugins doctor broken-thing"
+    assert row.fix == "cockpit plugins doctor broken-thing"
 
 
 @pytest.mark.parametrize(
@@ -105,7 +103,7 @@ def test_servers_of_the_folders_languages_come_first_each_with_its_install_comma
     rows = [one for one in doctor.run_checks() if one.area == "language servers"]
     servers = [one for one in rows if not one.name.startswith("grammar")]
     assert [one.name for one in servers[:2]] == ["gopls", "rust-analyzer"]
-    assert servers[0].mend.startswith("go install") and "2 files here" in servers[0].found
+    assert servers[0].fix.startswith("go install") and "2 files here" in servers[0].found
     assert rows[-1].name == "grammars" and rows[-1].state == "ok"
     assert len({one.name for one in servers}) == len(servers)
 
@@ -125,4 +123,4 @@ def register_languages(register, scope):
     monkeypatch.chdir(root)
     row = next(one for one in doctor.run_checks() if one.name == "grammar gleam")
     assert row.state == "optional" and "does not load" in row.found
-    assert row.mend == "pip install --force-reinstall tree-sitter-gleam-that-is-not-there"
+    assert row.fix == "pip install --force-reinstall tree-sitter-gleam-that-is-not-there"

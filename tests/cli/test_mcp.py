@@ -67,7 +67,7 @@ def test_a_server_of_a_project_is_started_after_it_was_approved(folder: Path) ->
     refused = cockpit(folder, "list", "--check", "--trust")
     assert refused.returncode == 1 and "own  needs approval" in refused.stdout and not started.exists()
     nobody = cockpit(folder, "approve", "own", "--trust")
-    assert nobody.returncode == 1 and "no terminal to ask" in nobody.stderr and not started.exists()
+    assert nobody.returncode == 1 and "stdin is not a terminal" in nobody.stderr and not started.exists()
     assert "own is approved: 1 tools" in done(folder, "approve", "own", "--trust", "--yes")
     assert "own  ready" in done(folder, "list", "--check", "--trust")
 

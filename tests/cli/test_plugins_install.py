@@ -63,10 +63,10 @@ def test_a_plugin_comes_with_what_it_needs_and_leaves_with_it(
     ended = run(root, "install", "cockpit-tea", "--no-index", "--yes", "--installer", installer)
     assert ended.code == 0, ended.err
     assert "commands     tea  /tea: Says something" in ended.out
-    assert "It needs, and brings:\n  tea-leaves 1.0" in ended.out and "textual" not in ended.out
+    assert "Also installs:\n  tea-leaves 1.0" in ended.out and "textual" not in ended.out
     assert states(root) == {"tea": "loaded"}
     row = info(root, "cockpit-tea")
-    assert (row["version"], row["source"], row["where"]) == ("1.0", "cockpit-tea", "beside cockpit")
+    assert (row["version"], row["source"], row["where"]) == ("1.0", "cockpit-tea", "the plugin environment")
     assert isinstance(row["hooks"], dict) and set(row["hooks"]) == {"import", "register_commands"}
     assert cockpit("-p", "/tea", cwd=root).out == "tea it is\n"
     removed = run(root, "remove", "tea")
@@ -200,7 +200,7 @@ def test_switching_off_and_on_writes_the_settings_and_knows_the_nearest_name(
     assert states(root) == {"tea": "disabled"}
     assert 'disabled = ["tea", "search"]' in (home / "config" / "settings.toml").read_text("utf-8")
     assert "disabled in your settings" in install(root, "cockpit-tea").out
-    assert run(root, "enable", "tea").out == "tea is enabled.\n"
+    assert run(root, "enable", "tea").out == "enabled tea\n"
     assert states(root) == {"tea": "loaded"}
     assert "did you mean tea?" in run(root, "disable", "teas").err
     assert "part of cockpit" in run(root, "remove", "read").err

@@ -41,8 +41,7 @@ def _show_command(argv: list[str]) -> int:
     parser.add_argument("--args", default="", help="the text typed after the command")
     add_options(parser, "json", "cwd", "trust")
     args = parser.parse_args(argv)
-    project = resolve_project(args)
-    root, trusted = project.root, project.trusted
+    root, trusted = resolve_project(args)
     name = args.name.removeprefix("/")
     rows = {row.name: row for row in list_definitions("commands", root, trusted) if row.loaded}
     if name not in rows:
@@ -203,8 +202,7 @@ def _show_instructions(argv: list[str]) -> int:
     parser.add_argument("file", nargs="?", help="show what is added when the model touches this file")
     add_options(parser, "cwd", "trust")
     args = parser.parse_args(argv)
-    project = resolve_project(args)
-    root, trusted = project.root, project.trusted
+    root, trusted = resolve_project(args)
     text = (
         _load_instructions_for_file(Path(root), args.file, trusted)
         if args.file

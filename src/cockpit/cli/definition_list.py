@@ -62,8 +62,7 @@ def run_list(kind: str, argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog=f"cockpit {kind} list", description=f"The {kind} of this folder.")
     add_options(parser, "json", "cwd", "trust")
     args = parser.parse_args(list(argv))
-    project = resolve_project(args)
-    root, trusted = project.root, project.trusted
+    root, trusted = resolve_project(args)
     rows = list_definitions(kind, root, trusted)
     if args.json:
         print_json([row.json() for row in rows], 1)

@@ -42,8 +42,7 @@ def main(argv: Sequence[str]) -> int:
     requested = set(args.agents) or {"all"}
     if unknown := sorted(requested - {*AGENTS, "all"}):
         raise CockpitError(f"unknown agent {unknown[0]}", f"choose from {', '.join(AGENTS)}, all")
-    project = resolve_project(args)
-    root, trusted = project.root, project.trusted
+    root, trusted = resolve_project(args)
     agents = list(AGENTS) if "all" in requested else requested
     rows = plan_import(
         collect_settings(agents, Path(root), trusted, Path.home(), _list_providers(root)), args.copy
