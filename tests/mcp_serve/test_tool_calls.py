@@ -14,7 +14,7 @@ from mcp.types import CallToolResult, ElicitRequestFormParams, TextContent
 from tests.support.decks import distribution
 from tests.support.serving import ALLOW, ERAS, REJECT, Answer, Era, Person, says, serving
 
-from cockpit.cli.serve import build_mcp_options
+from cockpit.cli.mcp_serve import build_mcp_options
 from cockpit.core.session.options import RunOptions
 from cockpit.core.session.session import AgentSession
 from cockpit.mcp_serve.session import ORIGIN, SharedSession

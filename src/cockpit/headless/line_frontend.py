@@ -22,25 +22,9 @@ from cockpit.headless.questions import (
     parse_decision,
 )
 from cockpit.headless.signals import INTERRUPTED_EXIT_CODE, watch_signals
+from cockpit.protocol import events
 from cockpit.protocol.channel import Channel, Deck
 from cockpit.protocol.content import Text, plain_text
-from cockpit.protocol.events import (
-    ApprovalRequested,
-    ApprovalResolved,
-    Envelope,
-    MessageFinished,
-    Noticed,
-    PlanChanged,
-    QuestionAsked,
-    SessionClosed,
-    SessionStarted,
-    TextDelta,
-    ToolCallFinished,
-    ToolCallStarted,
-    TurnFinished,
-    TurnStarted,
-    Warned,
-)
 from cockpit.protocol.messages import AssistantMessage
 from cockpit.protocol.ops import Decide, DecidePlan, Interrupt, Invoke, Op, Prompt, SelectMode, Steer, Trust
 from cockpit.protocol.safe_text import clean
@@ -106,8 +90,8 @@ class LineScreen:
 
     out: TextIO
     echoes: bool = True
-    approval: ApprovalRequested | None = None
-    question: QuestionAsked | None = None
+    approval: events.ApprovalRequested | None = None
+    question: events.QuestionAsked | None = None
     trust: bool = False
     busy: bool = False
     command: str = ""
@@ -262,65 +246,65 @@ async def _show_events(screen: LineScreen, channel: Channel) -> None:
     screen.changed.set()
 
 
-def draw_event(screen: LineScreen, envelope: Envelope) -> None:
+def draw_event(screen: LineScreen, envelope: events.Envelope) -> None:
     """Print an event as lines and update the screen."""
     match envelope.event:
-        case SessionStarted() as started:
+        case events.SessionStarted() as started:
             _print_line(screen, f"cockpit in {started.root}, model {started.model}, mode {started.mode}")
             if not started.trusted:
                 screen.trust = screen.out.isatty()
                 _print_line(screen, "This folder is not trusted: its settings and instructions are ignored.")
                 if screen.trust:
                     _print_line(screen, "Trust it? y or n")
-        case TextDelta(text=text):
+        case events.TextDelta(text=text):
             screen.out.write(clean(text))
             screen.streamed += text
             screen.mid_line = not text.endswith("\n")
-        case MessageFinished(message=AssistantMessage(text=text)):
+        case events.MessageFinished(message=AssistantMessage(text=text)):
             if text and not screen.streamed:
                 _print_line(screen, text)
             screen.streamed = ""
             _print_line(screen, "")
-        case ToolCallStarted(title=title):
+        case events.ToolCallStarted(title=title):
             _print_line(screen, f"> {title}")
-        case ToolCallFinished(result=result):
+        case events.ToolCallFinished(result=result):
             _print_line(screen, f"< {result.name}: {result.outcome}")
             _print_block(screen, plain_text(result.blocks) or result.text)
-        case ApprovalRequested() as request:
+        case events.ApprovalRequested() as request:
             _show_approval(screen, request)
-        case ApprovalResolved(id=id):
+        case events.ApprovalResolved(id=id):
             if screen.approval is not None and screen.approval.id == id:
                 screen.approval = None
-        case QuestionAsked() as question:
+        case events.QuestionAsked() as question:
             screen.question = question
             for line in format_question(question):
                 _print_line(screen, line)
-        case PlanChanged(state=state):
+        case events.PlanChanged(state=state):
             _print_line(screen, f"* plan mode: {state}")
-        case Noticed() as noticed:
+        case events.Noticed() as noticed:
             _show_notice(screen, noticed)
-        case Warned() as warning:
+        case events.Warned() as warning:
             _show_warning(screen, warning)
-        case TurnStarted(content=content) if envelope.agent == "main":
+        case events.TurnStarted(content=content) if envelope.agent == "main":
             screen.busy, screen.command = True, ""
             if screen.echoes:
                 _print_line(screen, f"You: {plain_text(content)}")
-        case TurnFinished(stop_reason=reason, message=message) if envelope.agent == "main":
+        case events.TurnFinished(stop_reason=reason, message=message) if envelope.agent == "main":
             screen.busy, screen.question = False, None
             _print_line(screen, f"[{reason}]" + (f" {message}" if message else ""))
-        case SessionClosed():
+        case events.SessionClosed():
             screen.busy = False
         case _:
             pass
 
 
-def _show_approval(screen: LineScreen, request: ApprovalRequested) -> None:
+def _show_approval(screen: LineScreen, request: events.ApprovalRequested) -> None:
     screen.approval = request
     for line in format_approval(request):
         _print_line(screen, line)
 
 
-def _show_notice(screen: LineScreen, noticed: Noticed) -> None:
+def _show_notice(screen: LineScreen, noticed: events.Noticed) -> None:
     if noticed.data.get("op") == screen.command:
         screen.command = ""
     if noticed.kind == "action":
@@ -329,7 +313,7 @@ def _show_notice(screen: LineScreen, noticed: Noticed) -> None:
         _print_block(screen, plain_text(noticed.content))
 
 
-def _show_warning(screen: LineScreen, warning: Warned) -> None:
+def _show_warning(screen: LineScreen, warning: events.Warned) -> None:
     if not screen.busy:
         # A command that fails emits only a warning.
         screen.command = ""

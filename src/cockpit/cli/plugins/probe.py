@@ -15,27 +15,11 @@ from pathlib import Path
 
 from cockpit.core.plugins.catalog import CatalogEntry, PluginCatalog, PluginState, build_catalog
 from cockpit.errors import CockpitError
-from cockpit.plugin import discovery
+from cockpit.plugin import discovery, values
 from cockpit.plugin.discovery import InstalledRecord, load_plugins
 from cockpit.plugin.models import Model
 from cockpit.plugin.safety import Decider, Guard
 from cockpit.plugin.tools import Tool
-from cockpit.plugin.values import (
-    Command,
-    ContextSource,
-    Frontend,
-    Language,
-    McpServer,
-    Mention,
-    Observer,
-    Panel,
-    Renderer,
-    Resident,
-    Role,
-    Runner,
-    Skill,
-    Theme,
-)
 from cockpit.settings.files import EffectiveSettings
 
 
@@ -46,34 +30,34 @@ def describe_value(value: object) -> str:
             text = f"a model may call it; {value.kind}: {', '.join(sorted(value.capabilities))}"
         case Model():
             text = "on this machine" if value.local else "sends what you write to its provider"
-        case Skill() | Role() | Frontend():
+        case values.Skill() | values.Role() | values.Frontend():
             text = value.description
-        case Command():
+        case values.Command():
             text = f"/{value.name}: {value.description}"
-        case McpServer():
+        case values.McpServer():
             text = f"starts {' '.join(value.command)}" if value.command else f"talks to {value.url}"
-        case Language():
+        case values.Language():
             servers = ", ".join(server.name for server in value.servers)
             text = " ".join(value.globs) + (f"; starts {servers} if installed" if servers else "")
         case Guard():
             text = f"sees every {value.point.replace('_', ' ')} and may stop it"
         case Decider():
             text = "decides about every tool call; the strictest verdict wins"
-        case ContextSource():
+        case values.ContextSource():
             text = f"adds text to the model's context each {value.each}"
-        case Observer():
+        case values.Observer():
             text = f"sees {', '.join(value.kinds)}"
-        case Resident():
+        case values.Resident():
             text = f"runs in the background, one per {value.per}"
-        case Mention():
+        case values.Mention():
             text = f"{value.sign} in a prompt"
-        case Runner():
+        case values.Runner():
             text = "may run subagents"
-        case Panel():
+        case values.Panel():
             text = f"the list {value.title!r} in Work"
-        case Renderer():
+        case values.Renderer():
             text = f"displays the results of {value.tool}"
-        case Theme():
+        case values.Theme():
             text = "colours"
         case _:
             text = ""
