@@ -85,7 +85,7 @@ def test_models_of_one_provider_are_asked_of_it(project: Path) -> None:
     ended = cockpit("models", "scripted", cwd=project)
     assert ended.code == 0 and "scripted:script" in ended.out
     unknown = cockpit("models", "nobody", cwd=project)
-    assert unknown.code == 2 and "there is no provider nobody" in unknown.out
+    assert unknown.code == 2 and "unknown provider 'nobody'" in unknown.out
 
 
 def test_sessions_are_listed_of_this_folder_or_of_all(project: Path) -> None:

@@ -33,12 +33,15 @@ def test_lines_come_in_and_verdicts_go_out_one_by_one(root: Path) -> None:
 
 
 def test_a_bad_line_is_named_and_the_others_are_answered(root: Path) -> None:
-    stdin = 'no json\n\n{"id": "1"}\n["x"]\n{"id": "2", "command": "ls"}\n'
+    lines = ("no json", "", '{"id": "1"}', '["x"]', '{"id": "2", "command": "ls"}', '{"id": 1.5}')
+    stdin = "\n".join(lines)
     ended = cockpit("policy", "check", "--shell", "powershell", "--jsonl", cwd=root, stdin=stdin)
     assert ended.code == 2
     assert [row["id"] for row in rows(ended.out)] == ["2"]
-    for number in (1, 3, 4):
+    for number in (1, 3, 4, 6):
         assert f"line {number}:" in ended.err
+    assert '"id" is 1.5; it must be a string or a whole number' in ended.err
+    assert '"command" is missing; it must be a string' in ended.err
 
 
 def test_paths_are_told_apart_for_reading_and_writing(root: Path) -> None:

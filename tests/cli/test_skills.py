@@ -309,7 +309,7 @@ def test_one_is_switched_off_and_on(house: House) -> None:
     trust.save_trust(str(house.root), True)
     run(house, "disable", "review")
     stays = run(house, "enable", "review")
-    assert stays.code == 1 and "stays off" in stays.out and "settings.toml" in stays.out
+    assert stays.code == 1 and "still disabled by" in stays.out and "settings.toml" in stays.out
 
 
 def test_the_command_itself_works_in_its_folder(house: House, pack: Path) -> None:
