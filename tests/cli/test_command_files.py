@@ -4,7 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.support.command import Ended, cockpit
+from tests.support.command import Ended
+from tests.support.in_process import cockpit
 
 
 @pytest.fixture

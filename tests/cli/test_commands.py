@@ -6,8 +6,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.support.command import cockpit, command
+from tests.support.command import command
 from tests.support.decks import call, script
+from tests.support.in_process import cockpit
 
 from cockpit import __version__
 from cockpit.cli.main import COMMANDS, main

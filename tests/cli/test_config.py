@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.support.command import cockpit
+from tests.support.in_process import cockpit
 
 from cockpit.settings import trust
 from cockpit.settings.files import user_file

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.support.command import cockpit
 from tests.support.decks import distribution
+from tests.support.in_process import cockpit
 
 from cockpit.cli import doctor
 

@@ -4,8 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.support.command import Ended, cockpit
+from tests.support.command import Ended
 from tests.support.hooks import House, command
+from tests.support.in_process import cockpit
 
 from cockpit import paths
 

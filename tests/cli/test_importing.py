@@ -5,7 +5,8 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.support.command import Ended, cockpit
+from tests.support.command import Ended
+from tests.support.in_process import cockpit
 from tests.support.other_agents import SECRETS, lay_out
 
 from cockpit import paths

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.support.command import cockpit
+from tests.support.in_process import cockpit
 from tests.support.moved_in import BROKEN, LINES, moved_in
 
 Row = dict[str, object]

@@ -6,7 +6,8 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.support.command import cockpit, command
+from tests.support.command import command
+from tests.support.in_process import cockpit
 
 from cockpit.navigation.lsp import status_files
 from cockpit.settings import trust

@@ -7,7 +7,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.support.command import cockpit, command
+from tests.support.command import command
+from tests.support.in_process import cockpit
 
 from cockpit.settings import trust
 
@@ -155,7 +156,7 @@ def test_a_fault_of_usage_is_exit_2(project: Path, arguments: tuple[str, ...]) -
 
 def test_a_folder_that_is_not_there_is_said(root: Path) -> None:
     ended = cockpit("nav", "symbols", "a.py", "--root", str(root / "none"), cwd=root)
-    assert ended.code == 1 and "there is no folder" in ended.err
+    assert ended.code == 1 and "is not a folder" in ended.err
 
 
 def test_a_batch_answers_every_line_once_and_ends_at_the_end_of_its_input(project: Path) -> None:
@@ -176,7 +177,7 @@ def test_a_batch_answers_every_line_once_and_ends_at_the_end_of_its_input(projec
         assert rows == [("shop/cart.py", 10, 9)] and by_id[n]["results"][0].keys() == KEYS
     assert {row["name"] for row in by_id["outline"]["results"]} >= {"Cart", "total"}
     assert by_id["bad"]["results"] == [] and "none.py" in by_id["bad"]["error"]
-    assert "there is no op fly" in by_id["op"]["error"] and "must be strings" in by_id[99]["error"]
+    assert "unknown op 'fly'" in by_id["op"]["error"] and "must be strings" in by_id[99]["error"]
     assert sum(one["id"] is None and "error" in one for one in answers) == 2
 
 

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.support.command import cockpit
+from tests.support.in_process import cockpit
 from tests.workspace.trees import grow, tree
 
 pytestmark = pytest.mark.slow

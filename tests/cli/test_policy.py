@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.support.command import cockpit
+from tests.support.in_process import cockpit
 
 from cockpit.settings import trust
 

@@ -12,7 +12,8 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
-from tests.support.command import Ended, cockpit, command
+from tests.support.command import Ended, command
+from tests.support.in_process import cockpit
 from tests.support.skills import House
 from tests.support.terminals import Terminal
 

@@ -10,8 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.support.command import PATIENCE, Ended, cockpit, command, hears_every_signal
+from tests.support.command import PATIENCE, Ended, command, hears_every_signal
 from tests.support.decks import call, script
+from tests.support.in_process import cockpit
 from tests.support.terminals import Terminal
 
 from cockpit.core.transcript import session_store

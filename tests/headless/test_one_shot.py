@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from tests.support.command import Ended, cockpit, command, hears_every_signal
+from tests.support.command import Ended, command, hears_every_signal
 from tests.support.decks import call, distribution, script
+from tests.support.in_process import cockpit
 
 from cockpit.core.transcript import session_store
 from cockpit.protocol import wire

@@ -3,8 +3,9 @@
 from pathlib import Path
 
 import pytest
-from tests.support.command import Ended, cockpit
+from tests.support.command import Ended
 from tests.support.decks import call, script
+from tests.support.in_process import cockpit
 
 from cockpit.headless.line_frontend import parse_command
 from cockpit.protocol.ops import DecidePlan, Invoke, SelectMode
