@@ -12,7 +12,7 @@ from cockpit.cli import doctor
 AREAS = ["cockpit", "terminal", "programs", "sandbox", "language servers", "this folder", "models", "plugins"]
 
 
-def test_the_report_is_one_json_list_in_a_fixed_shape(root: Path) -> None:
+def test_json_report_is_a_list_of_rows_with_fixed_keys(root: Path) -> None:
     ended = cockpit("doctor", "--json", cwd=root)
     rows = json.loads(ended.out)
     assert all(row.keys() == {"area", "name", "state", "found", "fix"} for row in rows)
@@ -21,7 +21,7 @@ def test_the_report_is_one_json_list_in_a_fixed_shape(root: Path) -> None:
     assert ended.code == int(any(row["state"] == "missing" for row in rows))
 
 
-def test_a_machine_with_nothing_gets_a_fix_for_each_gap(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_gap_comes_with_a_fix(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(root)
     # Only a package tool is there.
     only = root / "apt-get"
@@ -40,7 +40,7 @@ def test_a_machine_with_nothing_gets_a_fix_for_each_gap(root: Path, monkeypatch:
     assert {one.name for one in found.values() if one.fix} == {one.name for one in missed}
 
 
-def test_a_broken_settings_file_is_a_finding_not_an_end(root: Path, home: Path) -> None:
+def test_broken_settings_file_is_a_row_of_the_report(root: Path, home: Path) -> None:
     (home / "config").mkdir()
     (home / "config" / "settings.toml").write_text("mode = [\n", encoding="utf-8")
     ended = cockpit("doctor", "--json", cwd=root)
@@ -49,7 +49,7 @@ def test_a_broken_settings_file_is_a_finding_not_an_end(root: Path, home: Path) 
     assert "settings.toml" in row["found"] and row["fix"]
 
 
-def test_a_plugin_that_fails_is_named_with_what_tells_more(
+def test_failed_plugin_is_listed_with_a_diagnosis_command(
     root: Path, plugins: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     distribution(plugins, "broken-thing", "raise RuntimeError('bad day')")
@@ -71,7 +71,7 @@ def test_a_plugin_that_fails_is_named_with_what_tells_more(
         ({"NO_COLOR": "1", "COLORTERM": "truecolor"}, "off (NO_COLOR)"),
     ],
 )
-def test_the_depth_of_colour_is_what_the_terminal_says(environment: dict[str, str], depth: str) -> None:
+def test_colour_depth_follows_the_environment(environment: dict[str, str], depth: str) -> None:
     assert doctor.detect_colour_depth(environment) == depth
 
 
@@ -87,15 +87,11 @@ def test_the_depth_of_colour_is_what_the_terminal_says(environment: dict[str, st
         ("none", "git", ""),
     ],
 )
-def test_a_program_is_installed_with_the_package_tool_that_is_there(
-    tool: str, program: str, command: str
-) -> None:
+def test_install_command_uses_the_available_package_manager(tool: str, program: str, command: str) -> None:
     assert doctor.find_install_command(program, lambda name: name if name == tool else None) == command
 
 
-def test_servers_of_the_folders_languages_come_first_each_with_its_install_command(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_servers_of_the_folders_languages_come_first(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("a.go", "b.go", "c.rs"):
         (root / name).write_text("", encoding="utf-8")
     monkeypatch.chdir(root)

@@ -33,7 +33,7 @@ def done(folder: Path, *arguments: str) -> str:
     return ended.stdout
 
 
-def test_a_server_is_added_listed_started_and_taken_out(folder: Path) -> None:
+def test_server_is_added_listed_started_and_removed(folder: Path) -> None:
     path = spec(folder.parent, tool("say", "say:hi", "Says hi."))
     assert "added demo to" in done(folder, "add", "demo", "--env", "LEVEL=info", "--", *command(path))
     file = paths.config() / "mcp.json"
@@ -72,7 +72,7 @@ def test_a_server_of_a_project_is_started_after_it_was_approved(folder: Path) ->
     assert "own  ready" in done(folder, "list", "--check", "--trust")
 
 
-def test_tools_that_changed_are_shown_and_agreed_to(folder: Path) -> None:
+def test_changed_tools_are_shown_and_approved(folder: Path) -> None:
     path = spec(folder.parent, tool("say", description="Says hi."))
     done(folder, "add", "demo", "--", *command(path))
     done(folder, "tools", "demo")
@@ -82,7 +82,7 @@ def test_tools_that_changed_are_shown_and_agreed_to(folder: Path) -> None:
     assert "changed" not in done(folder, "tools", "demo")
 
 
-def test_what_cannot_be_done_says_what_can(folder: Path) -> None:
+def test_errors_name_the_next_step(folder: Path) -> None:
     unknown = cockpit(folder, "tools", "nobody")
     assert unknown.returncode == 1 and "there is no MCP server nobody" in unknown.stderr
     done(folder, "add", "gone", "--", "no-such-program-here")

@@ -70,7 +70,7 @@ def diagnosed(root: Path, *names: str) -> list[dict[str, str]]:
     return rows
 
 
-def test_each_fault_is_named_with_its_place_and_how_to_fix_it(root: Path, site: Path) -> None:
+def test_each_fault_has_its_place_and_fix(root: Path, site: Path) -> None:
     for name, (source, *_) in FAULTY.items():
         distribution(site, name, source)
     distribution(
@@ -90,7 +90,7 @@ def test_each_fault_is_named_with_its_place_and_how_to_fix_it(root: Path, site: 
     assert cockpit("-p", "help", cwd=root).code == 0
 
 
-def test_one_plugin_is_looked_at_alone_and_a_whole_one_has_nothing(root: Path, site: Path) -> None:
+def test_doctor_of_a_single_plugin_reports_only_its_findings(root: Path, site: Path) -> None:
     distribution(site, "raises", FAULTY["raises"][0])
     distribution(
         site, "good", HEAD + "@hookimpl\ndef register_panels(register):\n    register(Panel('g', 'G'))\n"
@@ -100,7 +100,7 @@ def test_one_plugin_is_looked_at_alone_and_a_whole_one_has_nothing(root: Path, s
     assert "did you mean good?" in cockpit("plugins", "doctor", "goood", cwd=root).err
 
 
-def test_two_plugins_of_one_name_and_two_values_of_one_name(root: Path, site: Path) -> None:
+def test_duplicate_plugin_and_value_names_are_faults(root: Path, site: Path) -> None:
     panel = HEAD + "@hookimpl\ndef register_panels(register):\n    register(Panel('same', 'S'))\n"
     distribution(site, "first", panel)
     distribution(site, "second", panel)
@@ -115,7 +115,7 @@ def test_two_plugins_of_one_name_and_two_values_of_one_name(root: Path, site: Pa
     assert any("name in [project.entry-points.cockpit]" in row["fix"] for row in rows)
 
 
-def test_a_plugin_that_registers_a_name_twice_is_told_so(root: Path, site: Path) -> None:
+def test_plugin_that_registers_a_name_twice_has_a_fault(root: Path, site: Path) -> None:
     twice = "    register(Panel('same', 'S'))\n" * 2
     distribution(site, "doubled", HEAD + "@hookimpl\ndef register_panels(register):\n" + twice)
     (row,) = [row for row in diagnosed(root, "doubled") if row["level"] == "fault"]
@@ -123,7 +123,7 @@ def test_a_plugin_that_registers_a_name_twice_is_told_so(root: Path, site: Path)
     assert row["fix"] == "give one of the two another name"
 
 
-def test_what_it_needs_and_is_not_there(root: Path, site: Path) -> None:
+def test_unmet_requirements_are_faults(root: Path, site: Path) -> None:
     distribution(site, "needy", HEAD)
     facts = site / "needy-1.0.dist-info" / "METADATA"
     needs = "Requires-Dist: cockpit-agent>=99\nRequires-Dist: textual<1\nRequires-Dist: nobody-has-it\n"
@@ -136,7 +136,7 @@ def test_what_it_needs_and_is_not_there(root: Path, site: Path) -> None:
     assert any("nobody-has-it, which is not installed" in one for one in said)
 
 
-def test_a_slow_one_a_shadow_and_an_idle_one_are_notes(root: Path, site: Path, home: Path) -> None:
+def test_slow_shadowing_and_idle_plugins_are_notes(root: Path, site: Path, home: Path) -> None:
     slow = "total = sum(range(6_000_000))\n" + HEAD
     distribution(
         site, "slow", slow + "@hookimpl\ndef register_panels(register):\n    register(Panel('s', 'S'))\n"
@@ -166,7 +166,7 @@ def register_tools(register):
     assert "(slow: import" in cockpit("plugins", cwd=root).out
 
 
-def test_info_tells_what_a_plugin_registers_and_what_each_hook_took(root: Path, site: Path) -> None:
+def test_info_shows_registered_values_and_time_per_hook(root: Path, site: Path) -> None:
     source = HEAD + "@hookimpl\ndef register_panels(register):\n    register(Panel('g', 'Gauge'))\n"
     distribution(site, "good", source)
     ended = cockpit("plugins", "info", "good", cwd=root)

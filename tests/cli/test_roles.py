@@ -39,7 +39,7 @@ def ran(*arguments: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
 
 
-def test_the_list_has_ours_the_projects_and_what_was_refused(
+def test_list_has_built_in_project_and_refused_roles(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = json.loads(said(capsys, "roles", "list", "--json", "--trust", "--cwd", str(project)))
@@ -55,7 +55,7 @@ def test_the_list_has_ours_the_projects_and_what_was_refused(
     assert {row["name"] for row in untrusted} == ours
 
 
-def test_show_says_what_it_really_gets(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_lists_the_tools_a_role_gets(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = said(capsys, "roles", "show", "reviewer", "--trust", "--cwd", str(project))
     assert "read, read_result, shell" in text and "refused" in text and "\x1b" not in text
     shown = json.loads(said(capsys, "roles", "show", "coder", "--json", "--cwd", str(project)))
@@ -68,7 +68,7 @@ def test_show_says_what_it_really_gets(project: Path, capsys: pytest.CaptureFixt
     assert "did you mean" in capsys.readouterr().err
 
 
-def test_agents_of_a_flag_are_opened_and_what_they_did_is_exported(
+def test_agents_of_a_flag_are_opened_and_their_events_exported(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     script(

@@ -83,7 +83,7 @@ async def test_stdout_carries_the_protocol_alone_and_the_end_of_stdin_ends_it(ro
         assert await process.wait() == 0
 
 
-async def test_a_port_wants_the_token_it_told(root: Path) -> None:
+async def test_port_requires_the_printed_token(root: Path) -> None:
     async with listening(root) as (url, said):
         token = re.search(r"Bearer (\S+)`", said)
         assert token is not None and url.startswith("http://127.0.0.1:")
@@ -95,7 +95,7 @@ async def test_a_port_wants_the_token_it_told(root: Path) -> None:
             assert (await client.post(url, json=HELLO, headers=right)).status_code == 200
 
 
-async def test_a_page_of_the_web_reaches_nothing(root: Path) -> None:
+async def test_web_page_cannot_reach_the_server(root: Path) -> None:
     async with listening(root, "--no-token") as (url, _), httpx2.AsyncClient(headers=ACCEPT) as client:
         port = url.split(":")[2].split("/")[0]
         for headers, status in (
@@ -128,7 +128,7 @@ def test_without_a_token_only_the_loopback_is_listened_on(root: Path) -> None:
     assert ended.code == 1 and "would let other machines call tools" in ended.err
 
 
-def test_a_port_that_is_taken_is_named(root: Path) -> None:
+def test_port_in_use_is_reported(root: Path) -> None:
     import socket
 
     with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -137,14 +137,14 @@ def test_a_port_that_is_taken_is_named(root: Path) -> None:
     assert ended.code == 1 and f"cannot listen on 127.0.0.1:{port}" in ended.err
 
 
-def test_what_would_be_offered_is_listed(root: Path) -> None:
+def test_list_option_prints_exposed_tools(root: Path) -> None:
     ended = cockpit("mcp-serve", "--list", "--expose", "default,edit,nonesuch", cwd=root)
     rows = [line.split("\t") for line in ended.out.splitlines()]
     assert ["edit", "may change things", "edit"] in rows and ["read", "reads", "read"] in rows
     assert "there is no tool nonesuch" in ended.err
 
 
-def test_settings_say_what_is_offered_and_a_project_cannot(root: Path, home: Path) -> None:
+def test_user_settings_expose_tools_but_a_project_cannot(root: Path, home: Path) -> None:
     from cockpit.settings import trust
 
     (home / "config").mkdir(exist_ok=True)
