@@ -1,12 +1,12 @@
-"""`cockpit mcp`: servers added, listed, started, agreed to and taken out, as a person types it."""
+"""`cockpit mcp`: servers are added, listed, started, approved and removed."""
 
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from tests.support.command import Ended
+from tests.support.in_process import cockpit
 from tests.support.mcp.specs import command, configure, spec, tool
 
 from cockpit import paths
@@ -20,17 +20,14 @@ def folder(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
-def cockpit(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    line = (sys.executable, "-m", "cockpit", "mcp", *arguments)
-    return subprocess.run(
-        line, cwd=folder, env=os.environ, capture_output=True, text=True, stdin=subprocess.DEVNULL
-    )
+def mcp(folder: Path, *arguments: str) -> Ended:
+    return cockpit("mcp", *arguments, cwd=folder)
 
 
 def done(folder: Path, *arguments: str) -> str:
-    ended = cockpit(folder, *arguments)
-    assert ended.returncode == 0, ended.stderr
-    return ended.stdout
+    ended = mcp(folder, *arguments)
+    assert ended.code == 0, ended.err
+    return ended.out
 
 
 def test_server_is_added_listed_started_and_removed(folder: Path) -> None:
@@ -64,10 +61,10 @@ def test_a_server_of_a_project_is_started_after_it_was_approved(folder: Path) ->
     started = folder.parent / "started"
     configure(folder / ".mcp.json", {"own": spec(folder.parent, tool("say"), starts=str(started))})
     assert json.loads(done(folder, "list", "--json")) == []
-    refused = cockpit(folder, "list", "--check", "--trust")
-    assert refused.returncode == 1 and "own  needs approval" in refused.stdout and not started.exists()
-    nobody = cockpit(folder, "approve", "own", "--trust")
-    assert nobody.returncode == 1 and "stdin is not a terminal" in nobody.stderr and not started.exists()
+    refused = mcp(folder, "list", "--check", "--trust")
+    assert refused.code == 1 and "own  needs approval" in refused.out and not started.exists()
+    nobody = mcp(folder, "approve", "own", "--trust")
+    assert nobody.code == 1 and "stdin is not a terminal" in nobody.err and not started.exists()
     assert "own is approved: 1 tools" in done(folder, "approve", "own", "--trust", "--yes")
     assert "own  ready" in done(folder, "list", "--check", "--trust")
 
@@ -83,10 +80,10 @@ def test_changed_tools_are_shown_and_approved(folder: Path) -> None:
 
 
 def test_errors_name_the_next_step(folder: Path) -> None:
-    unknown = cockpit(folder, "tools", "nobody")
-    assert unknown.returncode == 1 and "there is no MCP server nobody" in unknown.stderr
+    unknown = mcp(folder, "tools", "nobody")
+    assert unknown.code == 1 and "there is no MCP server nobody" in unknown.err
     done(folder, "add", "gone", "--", "no-such-program-here")
-    failed = cockpit(folder, "tools", "gone")
-    assert failed.returncode == 1 and "could not be started" in failed.stderr
-    again = cockpit(folder, "add", "gone", "--", "x")
-    assert again.returncode == 1 and "--force" in again.stderr
+    failed = mcp(folder, "tools", "gone")
+    assert failed.code == 1 and "could not be started" in failed.err
+    again = mcp(folder, "add", "gone", "--", "x")
+    assert again.code == 1 and "--force" in again.err

@@ -204,6 +204,7 @@ def _bind_socket(address: ListenAddress) -> Any:
 
 
 async def _run_until_signal(run: Callable[[], Awaitable[None]], served: SharedSession) -> None:
+    """Run the server until it ends, a signal arrives or this task is cancelled; then end the session."""
     loop = asyncio.get_running_loop()
     task = asyncio.ensure_future(run())
     for item in (signal.SIGINT, signal.SIGTERM):
@@ -217,6 +218,8 @@ async def _run_until_signal(run: Callable[[], Awaitable[None]], served: SharedSe
         if not task.cancelled():
             task.result()
     finally:
+        task.cancel()  # still running if this task was cancelled
+        await asyncio.wait((task,))
         await served.close()
 
 
