@@ -58,7 +58,7 @@ def test_plugin_question_is_answered_by_number_or_option_only() -> None:
         "Run them",
     ]
     for line in ("explain this project", "3", "", "0"):
-        with pytest.raises(FormValueInvalid, match="by its number"):
+        with pytest.raises(FormValueInvalid, match="with a number"):
             parse_answer(hooks, line, "op", "lines")
     model = QuestionAsked("q5", "Which?", ("a", "b"))
     assert parse_answer(model, "neither", "op", "lines").text == "neither"

@@ -9,6 +9,7 @@ import gc
 import io
 import os
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -16,6 +17,9 @@ from tests.support.command import STARTUP, Ended
 from tests.support.command import cockpit as cockpit_process
 
 from cockpit.cli.main import main
+
+# It may be in the folder for temporary files too.
+REPOSITORY = Path(__file__).parents[2]
 
 
 def cockpit(
@@ -61,3 +65,12 @@ def _process_state(cwd: Path, environment: Mapping[str, str]) -> Iterator[None]:
             os.environ.update(variables)
             sys.path[:] = path
             gc.set_threshold(*threshold)
+            _forget_plugins()
+
+
+def _forget_plugins() -> None:
+    """The next command imports again the plugins that a test has written into its temporary folder."""
+    for name, module in tuple(sys.modules.items()):
+        file = Path(getattr(module, "__file__", None) or "")
+        if file.is_relative_to(tempfile.gettempdir()) and not file.is_relative_to(REPOSITORY):
+            del sys.modules[name]
