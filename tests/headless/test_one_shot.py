@@ -111,6 +111,7 @@ def test_the_prompt_may_come_from_stdin(project: Path, arguments: tuple[str, ...
     assert "二" in (project / "b.txt").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow  # starts interpreters with other encodings
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8:strict", "ascii:strict"])
 def test_undecodable_characters_are_replaced(project: Path, encoding: str) -> None:
     script(project.parent, {"text": "二 done"})
