@@ -4,7 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.support.command import Ended, cockpit
+from tests.support.command import Ended
+from tests.support.in_process import cockpit
 
 
 @pytest.fixture
@@ -36,7 +37,7 @@ def test_show_prints_what_a_model_would_get_and_runs_nothing(root: Path, person:
     assert refused.code == 1 and "there is no command /fix" in refused.err
 
 
-def test_list_tells_file_layer_fields_shadows_and_what_was_refused(root: Path, person: Path) -> None:
+def test_list_shows_file_layer_fields_shadows_and_refusals(root: Path, person: Path) -> None:
     path = put(root / ".claude/commands/x.md", "---\ndescription: theirs\nmodel: a:b\n---\nx")
     mine = put(person / ".claude/commands/x.md", "mine")
     broken = put(root / ".gemini/commands/y.toml", 'prompt = """\n')

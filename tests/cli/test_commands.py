@@ -6,8 +6,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.support.command import cockpit, command
+from tests.support.command import command
 from tests.support.decks import call, script
+from tests.support.in_process import cockpit
 
 from cockpit import __version__
 from cockpit.cli.main import COMMANDS, main
@@ -49,14 +50,14 @@ def test_every_command_has_its_help(name: str, capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.parametrize("name", ["", *sorted(COMMANDS)])
-def test_an_unknown_option_is_a_fault_of_usage(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_option_is_a_usage_error(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main([*([name] if name else []), "--nonsense"])
     assert ended.value.code == 2
     assert "usage: cockpit" in capsys.readouterr().err
 
 
-def test_plugins_lists_each_with_what_it_registers(project: Path) -> None:
+def test_plugins_lists_what_each_plugin_registers(project: Path) -> None:
     rows = json.loads(cockpit("plugins", "--json", cwd=project).out)
     assert all(row.keys() == PLUGIN_KEYS for row in rows)
     assert {row["distribution"] for row in rows} == {"cockpit-agent"}
@@ -64,7 +65,7 @@ def test_plugins_lists_each_with_what_it_registers(project: Path) -> None:
     assert todo["state"] == "loaded" and "tools: todo" in todo["registers"] and todo["version"] == __version__
 
 
-def test_a_plugin_that_is_switched_off_says_by_what(project: Path, home: Path) -> None:
+def test_disabled_plugin_names_the_setting(project: Path, home: Path) -> None:
     (home / "config").mkdir(exist_ok=True)
     (home / "config" / "settings.toml").write_text('[plugins]\ndisabled = ["todo"]\n', encoding="utf-8")
     rows = json.loads(cockpit("plugins", "--json", cwd=project).out)
@@ -73,7 +74,7 @@ def test_a_plugin_that_is_switched_off_says_by_what(project: Path, home: Path) -
     assert "todo" not in cockpit("-p", "/tools todo", cwd=project).out.replace("0 tools", "")
 
 
-def test_models_lists_providers_and_what_each_lacks(project: Path) -> None:
+def test_models_lists_providers_and_what_each_needs(project: Path) -> None:
     environment = {"DEEPSEEK_API_KEY": "sk-0123456789"}
     rows = json.loads(cockpit("models", "--json", cwd=project, environment=environment).out)
     states = {row["name"]: row["state"] for row in rows}
@@ -81,14 +82,14 @@ def test_models_lists_providers_and_what_each_lacks(project: Path) -> None:
     assert {"offline", "scripted", "ollama"} <= states.keys()
 
 
-def test_models_of_one_provider_are_asked_of_it(project: Path) -> None:
+def test_models_of_a_provider_are_queried_from_it(project: Path) -> None:
     ended = cockpit("models", "scripted", cwd=project)
     assert ended.code == 0 and "scripted:script" in ended.out
     unknown = cockpit("models", "nobody", cwd=project)
-    assert unknown.code == 2 and "there is no provider nobody" in unknown.out
+    assert unknown.code == 2 and "unknown provider 'nobody'" in unknown.out
 
 
-def test_sessions_are_listed_of_this_folder_or_of_all(project: Path) -> None:
+def test_sessions_of_this_folder_or_of_all_are_listed(project: Path) -> None:
     (row,) = json.loads(cockpit("sessions", "list", "--json", cwd=project).out)
     assert row["id"] == id_of(project) and row["title"] == "what does a.txt say?" and row["turns"] == 1
     elsewhere = cockpit("sessions", "list", cwd=project.parent)
@@ -110,7 +111,7 @@ def test_a_session_is_exported_as_envelopes(project: Path) -> None:
     assert any(isinstance(one.event, TurnFinished) for one in envelopes)
 
 
-def test_a_session_is_deleted_with_what_was_set_aside_for_it(project: Path) -> None:
+def test_session_is_deleted_with_its_stored_outputs(project: Path) -> None:
     id = id_of(project)
     aside = session_store.session_folder(str(project)) / id
     aside.mkdir(exist_ok=True)
@@ -142,19 +143,19 @@ def test_a_transcript_is_replayed_in_lines(project: Path, by_path: bool) -> None
     assert order == sorted(order)
 
 
-def test_a_file_that_is_no_transcript_is_named(project: Path) -> None:
+def test_file_that_is_not_a_transcript_is_named(project: Path) -> None:
     ended = cockpit("replay", "a.txt", cwd=project)
     assert ended.code == 1 and "a.txt" in ended.err and "Traceback" not in ended.err
 
 
 @pytest.mark.parametrize("name", ["*", "**", "/nowhere", "../../nowhere", "["])
-def test_a_name_that_is_no_session_is_never_a_pattern(project: Path, name: str) -> None:
+def test_session_name_is_never_used_as_a_glob(project: Path, name: str) -> None:
     for arguments in (("replay", name), ("sessions", "rm", name), ("-p", "hi", "-r", name)):
         ended = cockpit(*arguments, cwd=project)
         assert ended.code == 1 and "there is no session" in ended.err, arguments
 
 
-def test_a_folder_or_a_full_disk_is_said_in_one_line(project: Path) -> None:
+def test_folder_or_full_disk_is_reported_in_a_line(project: Path) -> None:
     ended = cockpit("replay", "..", cwd=project)
     assert ended.code == 1 and ended.err == "cockpit: ..: Is a directory\n"
     with Path("/dev/full").open("w") as full:
@@ -164,7 +165,7 @@ def test_a_folder_or_a_full_disk_is_said_in_one_line(project: Path) -> None:
     assert asked.returncode == 1 and "No space left" in asked.stderr and "Traceback" not in asked.stderr
 
 
-def test_output_that_nobody_reads_is_no_fault_to_complain_of(project: Path) -> None:
+def test_closed_output_pipe_ends_quietly(project: Path) -> None:
     # The pipe is closed before the command writes into it.
     reading, writing = os.pipe()
     os.close(reading)
@@ -182,7 +183,7 @@ def test_output_that_nobody_reads_is_no_fault_to_complain_of(project: Path) -> N
     assert ended.returncode == 1 and ended.stderr == b""
 
 
-def test_an_unknown_frontend_names_those_there_are(project: Path) -> None:
+def test_unknown_frontend_error_lists_the_frontends(project: Path) -> None:
     ended = cockpit("serve", "nothing", cwd=project)
     assert ended.code == 1 and "stdio" in ended.err
 
@@ -213,6 +214,6 @@ def test_serve_stdio_speaks_lines_of_json(project: Path) -> None:
     assert "one JSON object" in answers[""]["error"]
 
 
-def test_connect_without_a_terminal_needs_the_preset_and_says_which_there_are(project: Path) -> None:
+def test_connect_without_a_terminal_needs_a_preset_and_lists_them(project: Path) -> None:
     ended = cockpit("connect", cwd=project)
     assert ended.code == 2 and "deepseek" in ended.err

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.support.command import cockpit
+from tests.support.in_process import cockpit
 
 from cockpit.settings import trust
 from cockpit.settings.files import user_file
@@ -25,7 +25,7 @@ def test_show_names_file_and_line_variable_and_default(root: Path) -> None:
     assert lines["plugins.search.engine"].endswith(f"{own}:4") and "limits.tokens" not in lines
 
 
-def test_show_as_json_is_one_list_of_objects(root: Path) -> None:
+def test_show_as_json_is_a_list_of_objects(root: Path) -> None:
     shared = put(root / ".cockpit/settings.toml", "[limits]\nmoney = 1\n[models]\ndefault = 'x:y'\n")
     untrusted = json.loads(cockpit("config", "show", "--json", cwd=root).out)
     assert not [one for one in untrusted if one["key"] == "limits.money"]
@@ -35,7 +35,7 @@ def test_show_as_json_is_one_list_of_objects(root: Path) -> None:
     assert all(one["key"].startswith("limits") for one in rows)
 
 
-def test_get_says_one_value_and_1_where_there_is_none(root: Path) -> None:
+def test_get_prints_a_value_and_exits_with_1_if_unset(root: Path) -> None:
     put(user_file(), "[limits]\nsteps = 5\n")
     assert cockpit("config", "get", "limits.steps", cwd=root).out == "5\n"
     assert cockpit("config", "get", "limits.money", cwd=root).code == 1
@@ -43,7 +43,7 @@ def test_get_says_one_value_and_1_where_there_is_none(root: Path) -> None:
     assert refused.code == 1 and "did you mean `limits.money`" in refused.err
 
 
-def test_set_writes_and_says_who_has_the_last_word(root: Path) -> None:
+def test_set_writes_and_reports_an_overriding_layer(root: Path) -> None:
     path = put(user_file(), "# mine\n")
     ended = cockpit("config", "set", "mode", "plan", cwd=root, environment={"COCKPIT_MODE": "ask"})
     assert ended.code == 0 and "environment COCKPIT_MODE takes precedence" in ended.out
@@ -76,14 +76,14 @@ def test_check_names_every_fault_with_its_line(root: Path) -> None:
 
 
 @pytest.mark.parametrize("trusted", [True, False])
-def test_path_says_which_files_are_read_here(root: Path, trusted: bool) -> None:
+def test_path_lists_the_files_read_here(root: Path, trusted: bool) -> None:
     trust.save_trust(str(root), trusted)
     rows = json.loads(cockpit("config", "path", "--json", cwd=root).out)
     assert {one["read"] for one in rows if one["layer"] == "project"} == {trusted}
     assert rows[0] == {"layer": "user", "file": str(user_file()), "exists": False, "read": True}
 
 
-def test_what_is_secret_in_a_plugin_s_table_is_not_shown(root: Path) -> None:
+def test_secrets_in_a_plugin_table_are_masked(root: Path) -> None:
     text = """[plugins.openai_chat.providers.x]
 base_url = "https://me:hunter2hunter2@x.example/v1"
 key_env = "MY_API_KEY"
@@ -100,7 +100,7 @@ Authorization = "Bearer verysecretvalue"
     assert "MY_API_KEY" in shown and "https://me:***@x.example/v1" in shown and f"{user_file()}:5" in shown
 
 
-def test_show_takes_a_key_and_what_is_in_it_and_names_the_one_that_may_have_been_meant(root: Path) -> None:
+def test_show_accepts_a_key_or_table_and_suggests_the_closest(root: Path) -> None:
     keys = [one["key"] for one in json.loads(cockpit("config", "show", "mode", "--json", cwd=root).out)]
     assert keys == ["mode"]
     rows = json.loads(cockpit("config", "show", "limits", "--json", "--all", cwd=root).out)

@@ -1,29 +1,27 @@
-"""`cockpit doctor`: each thing that is missed comes with the one command that mends it."""
+"""`cockpit doctor`: each thing that is missed comes with the one command that fixes it."""
 
 import json
 from pathlib import Path
 
 import pytest
-from tests.support.command import cockpit
 from tests.support.decks import distribution
+from tests.support.in_process import cockpit
 
 from cockpit.cli import doctor
 
 AREAS = ["cockpit", "terminal", "programs", "sandbox", "language servers", "this folder", "models", "plugins"]
 
 
-def test_the_report_is_one_json_list_in_a_fixed_shape(root: Path) -> None:
+def test_json_report_is_a_list_of_rows_with_fixed_keys(root: Path) -> None:
     ended = cockpit("doctor", "--json", cwd=root)
     rows = json.loads(ended.out)
-    assert all(row.keys() == {"area", "name", "state", "found", "mend"} for row in rows)
+    assert all(row.keys() == {"area", "name", "state", "found", "fix"} for row in rows)
     assert list(dict.fromkeys(row["area"] for row in rows)) == AREAS
     assert {row["state"] for row in rows} <= {"ok", "optional", "missing"}
     assert ended.code == int(any(row["state"] == "missing" for row in rows))
 
 
-def test_a_machine_with_nothing_gets_a_mend_for_each_miss(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_gap_comes_with_a_fix(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(root)
     # Only a package tool is there.
     only = root / "apt-get"
@@ -35,30 +33,30 @@ def test_a_machine_with_nothing_gets_a_mend_for_each_miss(
     found = {(one.area, one.name): one for one in doctor.run_checks()}
     missed = [one for one in found.values() if one.state != "ok"]
     assert found["programs", "git"].state == "missing"
-    assert found["programs", "git"].mend == "sudo apt-get install -y git"
+    assert found["programs", "git"].fix == "sudo apt-get install -y git"
     assert found["programs", "rg"].state == "optional"
-    assert found["models", "keys"].mend == "cockpit connect"
-    assert [one.name for one in missed if not one.mend] == []
-    assert {one.name for one in found.values() if one.mend} == {one.name for one in missed}
+    assert found["models", "keys"].fix == "cockpit connect"
+    assert [one.name for one in missed if not one.fix] == []
+    assert {one.name for one in found.values() if one.fix} == {one.name for one in missed}
 
 
-def test_a_broken_settings_file_is_a_finding_not_an_end(root: Path, home: Path) -> None:
+def test_broken_settings_file_is_a_row_of_the_report(root: Path, home: Path) -> None:
     (home / "config").mkdir()
     (home / "config" / "settings.toml").write_text("mode = [\n", encoding="utf-8")
     ended = cockpit("doctor", "--json", cwd=root)
     row = next(row for row in json.loads(ended.out) if row["name"] == "settings file")
     assert ended.code == 1 and row["state"] == "missing"
-    assert "settings.toml" in row["found"] and row["mend"]
+    assert "settings.toml" in row["found"] and row["fix"]
 
 
-def test_a_plugin_that_fails_is_named_with_what_tells_more(
+def test_failed_plugin_is_listed_with_a_diagnosis_command(
     root: Path, plugins: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     distribution(plugins, "broken-thing", "raise RuntimeError('bad day')")
     monkeypatch.chdir(root)
     row = next(one for one in doctor.run_checks() if one.name == "broken-thing")
     assert row.state == "missing" and "bad day" in row.found
-    assert row.mend == "cockpit plugins doctor broken-thing"
+    assert row.fix == "cockpit plugins doctor broken-thing"
 
 
 @pytest.mark.parametrize(
@@ -73,7 +71,7 @@ def test_a_plugin_that_fails_is_named_with_what_tells_more(
         ({"NO_COLOR": "1", "COLORTERM": "truecolor"}, "off (NO_COLOR)"),
     ],
 )
-def test_the_depth_of_colour_is_what_the_terminal_says(environment: dict[str, str], depth: str) -> None:
+def test_colour_depth_follows_the_environment(environment: dict[str, str], depth: str) -> None:
     assert doctor.detect_colour_depth(environment) == depth
 
 
@@ -89,15 +87,11 @@ def test_the_depth_of_colour_is_what_the_terminal_says(environment: dict[str, st
         ("none", "git", ""),
     ],
 )
-def test_a_program_is_installed_with_the_package_tool_that_is_there(
-    tool: str, program: str, command: str
-) -> None:
+def test_install_command_uses_the_available_package_manager(tool: str, program: str, command: str) -> None:
     assert doctor.find_install_command(program, lambda name: name if name == tool else None) == command
 
 
-def test_servers_of_the_folders_languages_come_first_each_with_its_install_command(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_servers_of_the_folders_languages_come_first(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("a.go", "b.go", "c.rs"):
         (root / name).write_text("", encoding="utf-8")
     monkeypatch.chdir(root)
@@ -105,7 +99,7 @@ def test_servers_of_the_folders_languages_come_first_each_with_its_install_comma
     rows = [one for one in doctor.run_checks() if one.area == "language servers"]
     servers = [one for one in rows if not one.name.startswith("grammar")]
     assert [one.name for one in servers[:2]] == ["gopls", "rust-analyzer"]
-    assert servers[0].mend.startswith("go install") and "2 files here" in servers[0].found
+    assert servers[0].fix.startswith("go install") and "2 files here" in servers[0].found
     assert rows[-1].name == "grammars" and rows[-1].state == "ok"
     assert len({one.name for one in servers}) == len(servers)
 
@@ -125,4 +119,4 @@ def register_languages(register, scope):
     monkeypatch.chdir(root)
     row = next(one for one in doctor.run_checks() if one.name == "grammar gleam")
     assert row.state == "optional" and "does not load" in row.found
-    assert row.mend == "pip install --force-reinstall tree-sitter-gleam-that-is-not-there"
+    assert row.fix == "pip install --force-reinstall tree-sitter-gleam-that-is-not-there"

@@ -4,8 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.support.command import Ended, cockpit
+from tests.support.command import Ended
 from tests.support.hooks import House, command
+from tests.support.in_process import cockpit
 
 from cockpit import paths
 
@@ -22,7 +23,7 @@ def hooks(house: House, *arguments: str) -> Ended:
     return cockpit("hooks", *arguments, cwd=house.root)
 
 
-def test_list_tells_layers_fields_and_what_was_refused_and_runs_nothing(house: House) -> None:
+def test_list_shows_layers_fields_and_refusals_and_runs_nothing(house: House) -> None:
     house.own(PreToolUse=("Bash", command(house.python("note('ran')"), timeout=5)))
     house.project(Stop=command("make test"), FileChanged=command("x"))
     listed = hooks(house, "list", "--json", "--trust")
@@ -38,7 +39,7 @@ def test_list_tells_layers_fields_and_what_was_refused_and_runs_nothing(house: H
     assert house.noted() == []
 
 
-def test_run_shows_what_fits_and_runs_only_what_it_is_told_to(house: House) -> None:
+def test_run_shows_matching_hooks_and_runs_them_only_with_really(house: House) -> None:
     house.own(
         PreToolUse=("Bash", command(house.python("note(told['tool_input']['command'])\nsys.exit('no')"))),
         Stop=command("echo never"),
@@ -69,19 +70,19 @@ def test_run_shows_the_decision(house: House) -> None:
         ("SubagentStop", "general"),
     ],
 )
-def test_run_tries_what_an_event_usually_is(house: House, event: str, matcher: str) -> None:
+def test_run_uses_the_usual_match_of_an_event(house: House, event: str, matcher: str) -> None:
     house.own(**{event: (matcher, command("true"))})
     assert hooks(house, "run", event, "--trust").out.startswith("fits")
     assert hooks(house, "run", event, "--trust", "--match", matcher).out.startswith("fits")
     assert hooks(house, "run", event, "--trust", "--match", "x").out.startswith("does not fit")
 
 
-def test_a_projects_hook_runs_after_a_yes_which_can_be_taken_back(house: House) -> None:
+def test_project_hook_runs_after_approval_which_can_be_revoked(house: House) -> None:
     house.project(Stop=command("echo one; exit 0"))
     run = ("run", "Stop", "--trust", "--really")
     assert "it needs approval first" in hooks(house, *run).out
     refused = hooks(house, "approve", "--trust")
-    assert refused.code == 1 and "no terminal" in refused.err
+    assert refused.code == 1 and "stdin is not a terminal" in refused.err
     agreed = hooks(house, "approve", "--trust", "--yes")
     assert agreed.code == 0 and "Stop: echo one; exit 0 (.claude/settings.json:7)" in agreed.out
     assert "no objection" in hooks(house, *run).out
@@ -90,7 +91,7 @@ def test_a_projects_hook_runs_after_a_yes_which_can_be_taken_back(house: House) 
     assert "it needs approval first" in hooks(house, *run).out
 
 
-def test_mistakes_say_what_to_write(house: House) -> None:
+def test_usage_errors_say_what_to_write(house: House) -> None:
     assert "did you mean PreToolUse?" in hooks(house, "run", "PreToolUze").err
     assert "--input is not valid JSON" in hooks(house, "run", "PreToolUse", "--input", "{").err
     assert "--trust" in hooks(house, "approve", "--yes").err

@@ -5,7 +5,8 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.support.command import Ended, cockpit
+from tests.support.command import Ended
+from tests.support.in_process import cockpit
 from tests.support.other_agents import SECRETS, lay_out
 
 from cockpit import paths
@@ -35,7 +36,7 @@ def test_a_dry_run_shows_all_five_and_writes_nothing(person: Path, root: Path) -
     assert not [one for one in SECRETS if one in ended.out]
 
 
-def test_apply_writes_what_is_new_but_nothing_that_allows(person: Path, root: Path) -> None:
+def test_apply_writes_new_settings_but_nothing_that_loosens(person: Path, root: Path) -> None:
     ended = run(person, root, "codex", "vibe", "--apply", "--json")
     rows = json.loads(ended.out)
     assert {row["agent"] for row in rows} == {"codex", "vibe"}
@@ -48,12 +49,14 @@ def test_apply_writes_what_is_new_but_nothing_that_allows(person: Path, root: Pa
     assert not [row for row in again if row["written"]]
 
 
-def test_yes_takes_what_allows_too(person: Path, root: Path) -> None:
+def test_yes_also_imports_what_loosens(person: Path, root: Path) -> None:
     run(person, root, "claude", "--apply", "--yes")
     assert 'allow = ["Bash(npm run lint)"' in user_file().read_text(encoding="utf-8")
 
 
-def test_another_name_is_refused_and_an_empty_home_says_so(person: Path, root: Path, tmp_path: Path) -> None:
+def test_unknown_agent_is_refused_and_empty_home_is_reported(
+    person: Path, root: Path, tmp_path: Path
+) -> None:
     refused = run(person, root, "cursor")
     assert refused.code == 1 and "choose from claude, codex, opencode, crush, vibe, all" in refused.err
     (tmp_path / "empty").mkdir()

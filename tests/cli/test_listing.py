@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.support.command import cockpit
+from tests.support.in_process import cockpit
 from tests.support.moved_in import BROKEN, LINES, moved_in
 
 Row = dict[str, object]
@@ -56,7 +56,7 @@ def test_every_row_has_the_same_shape(kind: str, project: Path, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_folder_nobody_trusts_lists_none_of_its_files(kind: str, project: Path, tmp_path: Path) -> None:
+def test_untrusted_folder_lists_none_of_its_files(kind: str, project: Path, tmp_path: Path) -> None:
     assert [row for row in listed(kind, project, tmp_path) if str(project) in str(row["file"])] == []
 
 
@@ -107,13 +107,13 @@ def test_servers_load_with_their_variables_filled_in(project: Path, tmp_path: Pa
     assert "read" in told and "${TRACKER_MODE" not in told
 
 
-def test_instructions_tell_which_files_speak_and_when(project: Path, tmp_path: Path) -> None:
+def test_instructions_list_their_files(project: Path, tmp_path: Path) -> None:
     rows = listed("instructions", project, tmp_path, "--trust")
     files = [os.path.relpath(str(row["file"]), project).replace(os.sep, "/") for row in rows]
     assert {"AGENTS.md", "web/AGENTS.md", ".claude/rules/tests.md"} <= set(files)
 
 
-def test_a_broken_file_of_each_kind_is_told_and_the_rest_works(project: Path, tmp_path: Path) -> None:
+def test_broken_file_of_each_kind_is_reported_and_the_rest_loads(project: Path, tmp_path: Path) -> None:
     moved_in(project, broken=True)
     found: dict[str, list[dict[str, object]]] = {}
     for kind in ("skills", "roles", "commands", "hooks"):
@@ -129,14 +129,14 @@ def test_a_broken_file_of_each_kind_is_told_and_the_rest_works(project: Path, tm
     assert of(listed("roles", project, tmp_path, "--trust"), "widening"), "the rest of the file works"
 
 
-def test_a_server_file_that_is_no_json_is_told(project: Path, tmp_path: Path) -> None:
+def test_server_file_with_invalid_json_is_reported(project: Path, tmp_path: Path) -> None:
     (project / ".mcp.json").write_text('{\n "mcpServers": {\n  "a": {"command": "x",}}\n', encoding="utf-8")
     rows = listed("mcp", project, tmp_path, "--trust")
     told = [one for row in rows for one in refused(row) if str(one["file"]).endswith(".mcp.json")]
     assert any(one["line"] and one["remedy"] for one in told)
 
 
-def test_people_read_what_was_hidden_and_refused(project: Path, tmp_path: Path) -> None:
+def test_text_listing_shows_refusals_and_trust(project: Path, tmp_path: Path) -> None:
     moved_in(project, broken=True)
     home = {"HOME": str(tmp_path)}
     ended = cockpit("roles", "list", "--cwd", str(project), "--trust", cwd=tmp_path, environment=home)

@@ -6,7 +6,8 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.support.command import cockpit, command
+from tests.support.command import command
+from tests.support.in_process import cockpit
 
 from cockpit.navigation.lsp import status_files
 from cockpit.settings import trust
@@ -20,7 +21,7 @@ def project(root: Path) -> Path:
     return root
 
 
-def test_without_a_running_cockpit_it_says_what_would_start_and_what_is_missing(project: Path) -> None:
+def test_status_without_a_running_cockpit_lists_servers_that_would_start(project: Path) -> None:
     ended = cockpit("lsp", "status", cwd=project)
     assert ended.code == 0 and "no cockpit runs on" in ended.out
     lines = {line.split()[0]: line for line in ended.out.splitlines()[1:]}
@@ -31,7 +32,7 @@ def test_without_a_running_cockpit_it_says_what_would_start_and_what_is_missing(
 
 
 @pytest.mark.parametrize("verb", ["restart", "stop", "log"])
-def test_without_a_running_cockpit_there_is_nothing_to_steer(project: Path, verb: str) -> None:
+def test_restart_without_a_running_cockpit_fails(project: Path, verb: str) -> None:
     ended = cockpit("lsp", verb, cwd=project)
     assert (ended.code, ended.out) == (1, "") and ended.err.startswith("cockpit: no ")
 
@@ -46,7 +47,7 @@ def told(project: Path, state: str) -> list[tuple[int, str, str]]:
             return found
 
 
-def test_a_running_cockpits_servers_are_seen_stopped_and_their_log_read(project: Path) -> None:
+def test_servers_of_a_running_cockpit_are_shown_stopped_and_logged(project: Path) -> None:
     with subprocess.Popen(
         command("nav", "batch", "--source", "lsp"),
         cwd=project,
@@ -73,7 +74,7 @@ def test_a_running_cockpits_servers_are_seen_stopped_and_their_log_read(project:
     assert status_files.find_running(Path(), str(project)) == ()
 
 
-def test_a_server_the_project_names_waits_for_trust_and_a_yes(project: Path) -> None:
+def test_project_server_waits_for_trust_and_approval(project: Path) -> None:
     entry = {"mine": {"command": "ty", "args": ["server"], "extensionToLanguage": {".py": "python"}}}
     (project / ".lsp.json").write_text(json.dumps(entry), encoding="utf-8")
     refused = cockpit("lsp", "allow", "mine", cwd=project)
@@ -87,7 +88,7 @@ def test_a_server_the_project_names_waits_for_trust_and_a_yes(project: Path) -> 
     assert cockpit("lsp", "allow", "other", cwd=project).code == 1
 
 
-def test_the_command_of_the_session_shows_steers_and_knows_its_verbs(project: Path) -> None:
+def test_lsp_command_of_a_session_shows_and_controls_servers(project: Path) -> None:
     for words, wanted in (
         ("/lsp", "No language server has started"),
         ("/lsp log", "No server has written anything"),

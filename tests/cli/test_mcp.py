@@ -1,4 +1,4 @@
-"""`cockpit mcp`: servers added, listed, started, approved and removed, as a user types it."""
+"""`cockpit mcp`: servers are added, listed, started, approved and removed."""
 
 import json
 import sys
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.command import Ended
-from tests.support.command import cockpit as run_cockpit
+from tests.support.in_process import cockpit
 from tests.support.mcp.specs import command, configure, spec, tool
 
 from cockpit import paths
@@ -20,12 +20,12 @@ def folder(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
-def cockpit(folder: Path, *arguments: str) -> Ended:
-    return run_cockpit("mcp", *arguments, cwd=folder)
+def mcp(folder: Path, *arguments: str) -> Ended:
+    return cockpit("mcp", *arguments, cwd=folder)
 
 
 def done(folder: Path, *arguments: str) -> str:
-    ended = cockpit(folder, *arguments)
+    ended = mcp(folder, *arguments)
     assert ended.code == 0, ended.err
     return ended.out
 
@@ -61,10 +61,10 @@ def test_project_server_starts_after_approval(folder: Path) -> None:
     started = folder.parent / "started"
     configure(folder / ".mcp.json", {"own": spec(folder.parent, tool("say"), starts=str(started))})
     assert json.loads(done(folder, "list", "--json")) == []
-    refused = cockpit(folder, "list", "--check", "--trust")
+    refused = mcp(folder, "list", "--check", "--trust")
     assert refused.code == 1 and "own  needs approval" in refused.out and not started.exists()
-    nobody = cockpit(folder, "approve", "own", "--trust")
-    assert nobody.code == 1 and "no terminal to ask" in nobody.err and not started.exists()
+    nobody = mcp(folder, "approve", "own", "--trust")
+    assert nobody.code == 1 and "stdin is not a terminal" in nobody.err and not started.exists()
     assert "own is approved: 1 tools" in done(folder, "approve", "own", "--trust", "--yes")
     assert "own  ready" in done(folder, "list", "--check", "--trust")
 
@@ -79,18 +79,18 @@ def test_changed_tools_are_shown_and_approved(folder: Path) -> None:
     assert "changed" not in done(folder, "tools", "demo")
 
 
-def test_errors_say_what_to_do(folder: Path) -> None:
-    unknown = cockpit(folder, "tools", "nobody")
+def test_errors_name_the_next_step(folder: Path) -> None:
+    unknown = mcp(folder, "tools", "nobody")
     assert unknown.code == 1 and "unknown MCP server 'nobody'; none is configured" in unknown.err
     done(folder, "add", "gone", "--", "no-such-program-here")
-    failed = cockpit(folder, "tools", "gone")
+    failed = mcp(folder, "tools", "gone")
     assert failed.code == 1 and "could not be started" in failed.err
-    again = cockpit(folder, "add", "gone", "--", "x")
+    again = mcp(folder, "add", "gone", "--", "x")
     assert again.code == 1 and "--force" in again.err
 
 
 def test_enabling_an_unknown_server_lists_the_known_ones(folder: Path) -> None:
     done(folder, "add", "demo", "--", "no-such-program-here")
-    unknown = cockpit(folder, "enable", "nobody")
+    unknown = mcp(folder, "enable", "nobody")
     assert unknown.code == 1 and "unknown MCP server 'nobody'; choose demo" in unknown.err
     assert "demo is not disabled" in done(folder, "enable", "demo")

@@ -7,7 +7,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.support.command import cockpit, command
+from tests.support.command import command
+from tests.support.in_process import cockpit
 
 from cockpit.settings import trust
 
@@ -62,7 +63,7 @@ def test_a_definition_from_a_column_in_characters(project: Path) -> None:
 
 
 @pytest.mark.parametrize("source", ["lsp", "tree-sitter"])
-def test_references_by_a_symbols_path_say_who_answered(project: Path, source: str) -> None:
+def test_references_by_symbol_path_name_their_source(project: Path, source: str) -> None:
     ended = cockpit("nav", "references", "shop/cart.py:Cart.total", "--json", "--source", source, cwd=project)
     found = json.loads(ended.out)
     uses = {(row["path"], row["line"], row["column"]) for row in found["results"]}
@@ -70,7 +71,7 @@ def test_references_by_a_symbols_path_say_who_answered(project: Path, source: st
     assert {row["source"] for row in found["results"]} == {source} and found["complete"]
 
 
-def test_the_outline_of_a_file_is_compact_for_people(project: Path) -> None:
+def test_text_outline_of_a_file_is_compact(project: Path) -> None:
     ended = cockpit("nav", "symbols", "shop/cart.py", cwd=project)
     lines = ended.out.splitlines()
     assert ended.code == 0 and any(
@@ -102,7 +103,7 @@ def test_hover_prints_signature_and_documentation(project: Path) -> None:
     assert ended.code == 0 and "total(self)" in ended.out and "What is to be paid" in ended.out, ended.err
 
 
-def test_diagnostics_without_a_place_look_at_files_and_say_how_many(project: Path) -> None:
+def test_diagnostics_without_a_place_report_the_number_of_files(project: Path) -> None:
     (project / "shop" / "bad.py").write_text("import os\nprint(nothing)\n", encoding="utf-8")
     ended = cockpit("nav", "diagnostics", "--json", cwd=project)
     told = json.loads(ended.out)
@@ -113,7 +114,7 @@ def test_diagnostics_without_a_place_look_at_files_and_say_how_many(project: Pat
     assert ended.code == 1 and "diagnostics fine: 1 file checked; nothing found" in ended.err
 
 
-def test_diagnostics_name_the_problem_and_who_found_it(project: Path) -> None:
+def test_diagnostics_name_the_problem_and_its_server(project: Path) -> None:
     (project / "shop" / "bad.py").write_text("import os\nprint(nothing)\n", encoding="utf-8")
     ended = cockpit("nav", "diagnostics", "shop/bad.py", "--json", "--source", "lsp", cwd=project)
     rows = json.loads(ended.out)["results"]
@@ -133,7 +134,7 @@ def test_a_rename_is_a_diff_until_it_is_applied(project: Path) -> None:
     assert "def amount(self)" in (project / "shop" / "cart.py").read_text("utf-8")
 
 
-def test_nothing_found_is_exit_1_and_a_word_on_stderr(project: Path) -> None:
+def test_nothing_found_exits_with_1_and_a_message(project: Path) -> None:
     for place in ("Cart.nothing", "shop/none.py:1:1", "shop/pay.py:999:1"):
         ended = cockpit("nav", "definition", place, cwd=project)
         assert (ended.code, ended.out) == (1, "") and ended.err.startswith("cockpit: "), place
@@ -148,14 +149,14 @@ def test_an_ambiguous_name_lists_its_candidates(project: Path) -> None:
 @pytest.mark.parametrize(
     "arguments", [("definition",), ("rename", "Cart"), ("definition", "a", "b"), ("fly", "a.py:1:1")]
 )
-def test_a_fault_of_usage_is_exit_2(project: Path, arguments: tuple[str, ...]) -> None:
+def test_usage_error_exits_with_2(project: Path, arguments: tuple[str, ...]) -> None:
     ended = cockpit("nav", *arguments, cwd=project)
     assert ended.code == 2 and "usage: cockpit nav" in ended.err
 
 
-def test_a_folder_that_is_not_there_is_said(root: Path) -> None:
+def test_missing_folder_is_reported(root: Path) -> None:
     ended = cockpit("nav", "symbols", "a.py", "--root", str(root / "none"), cwd=root)
-    assert ended.code == 1 and "there is no folder" in ended.err
+    assert ended.code == 1 and "is not a folder" in ended.err
 
 
 def test_a_batch_answers_every_line_once_and_ends_at_the_end_of_its_input(project: Path) -> None:
@@ -176,7 +177,7 @@ def test_a_batch_answers_every_line_once_and_ends_at_the_end_of_its_input(projec
         assert rows == [("shop/cart.py", 10, 9)] and by_id[n]["results"][0].keys() == KEYS
     assert {row["name"] for row in by_id["outline"]["results"]} >= {"Cart", "total"}
     assert by_id["bad"]["results"] == [] and "none.py" in by_id["bad"]["error"]
-    assert "there is no op fly" in by_id["op"]["error"] and "must be strings" in by_id[99]["error"]
+    assert "unknown op 'fly'" in by_id["op"]["error"] and "must be strings" in by_id[99]["error"]
     assert sum(one["id"] is None and "error" in one for one in answers) == 2
 
 
@@ -236,7 +237,7 @@ def test_a_function_of_c_is_renamed_in_files_that_no_build_description_names(roo
     assert after["other.c"] == SUM["other.c"]
 
 
-def test_a_rename_that_would_break_what_it_cannot_reach_is_refused_and_says_where(project: Path) -> None:
+def test_rename_that_would_break_other_code_is_refused_with_places(project: Path) -> None:
     latin = "# -*- coding: latin-1 -*-\nfrom shop.cart import Cart\nCAFE = 'café'\nprint(Cart([]).total())\n"
     (project / "latin.py").write_text(latin, encoding="latin-1")
     rename = ("nav", "rename", "shop/cart.py:Cart.total", "amount", "--root", str(project), "--apply")
@@ -247,13 +248,13 @@ def test_a_rename_that_would_break_what_it_cannot_reach_is_refused_and_says_wher
     assert forced.code == 0 and "def amount" in (project / "shop" / "cart.py").read_text("utf-8")
 
 
-def test_symbols_of_the_server_alone_start_it(project: Path) -> None:
+def test_symbols_with_source_lsp_start_the_server(project: Path) -> None:
     asked = ("nav", "workspace-symbols", "checkout", "--root", str(project), "--source", "lsp", "--json")
     ended = cockpit(*asked, cwd=project)
     assert places(ended.out) == [("shop/pay.py", 4, 5)], ended.err
 
 
-def test_a_broken_file_of_servers_is_named(project: Path) -> None:
+def test_broken_lsp_json_is_named(project: Path) -> None:
     (project / ".lsp.json").write_text("{", encoding="utf-8")
     trust.save_trust(str(project), True)
     ended = cockpit("lsp", "status", "--root", str(project), cwd=project)

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.support.command import cockpit
+from tests.support.in_process import cockpit
 from tests.workspace.trees import grow, tree
 
 pytestmark = pytest.mark.slow
@@ -27,7 +27,7 @@ def ground(root: Path) -> Path:
     return root
 
 
-def test_a_patch_from_a_file_is_applied_and_said(ground: Path) -> None:
+def test_patch_from_a_file_is_applied_and_reported(ground: Path) -> None:
     (ground.parent / "p.diff").write_text(PATCH, encoding="utf-8")
     ended = cockpit("patch", str(ground.parent / "p.diff"), "--root", str(ground), cwd=ground.parent)
     assert ended.code == 0 and (ground / "a.txt").read_bytes() == b"zero\none\n2\n"
@@ -37,7 +37,7 @@ def test_a_patch_from_a_file_is_applied_and_said(ground: Path) -> None:
     ]
 
 
-def test_a_dry_run_writes_nothing_and_tells_each_hunk(ground: Path) -> None:
+def test_dry_run_writes_nothing_and_lists_each_hunk(ground: Path) -> None:
     before = tree(ground)
     code, told = patched(ground, PATCH, "--dry-run")
     assert code == 0 and tree(ground) == before and told["applied"] is False and told["dry_run"] is True
@@ -65,7 +65,7 @@ def test_a_refusal_names_file_hunk_and_the_nearest_line(ground: Path) -> None:
 @pytest.mark.parametrize(
     "words", [(), ("p.diff",), ("nothing.diff", "--root", "."), ("-", "--root", "no-such-folder")]
 )
-def test_faults_of_usage_are_two(ground: Path, words: tuple[str, ...]) -> None:
+def test_usage_errors_exit_with_2(ground: Path, words: tuple[str, ...]) -> None:
     assert cockpit("patch", *words, cwd=ground).code == 2
 
 
@@ -110,7 +110,7 @@ REFUSED: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_is_refused_leaves_no_trace_and_is_named(ground: Path, name: str) -> None:
+def test_refused_patch_changes_nothing_and_is_explained(ground: Path, name: str) -> None:
     grow(ground, {"hard1": "x\n", "latin": b"\xff\n", "big": b"b\n" * 3_000_000})
     (ground / "hard").hardlink_to(ground / "hard1")
     (ground / "link").symlink_to("sub/b.txt")
@@ -177,7 +177,7 @@ APPLIED: dict[str, tuple[str, dict[str, str]]] = {
 
 
 @pytest.mark.parametrize("name", APPLIED)
-def test_what_people_and_models_send_is_applied(ground: Path, name: str) -> None:
+def test_common_patch_forms_are_applied(ground: Path, name: str) -> None:
     text, expected = APPLIED[name]
     code, told = patched(ground, text)
     assert code == 0, told
@@ -185,7 +185,7 @@ def test_what_people_and_models_send_is_applied(ground: Path, name: str) -> None
         assert (ground / path).read_bytes() == content.encode()
 
 
-def test_the_shared_cases_where_they_are_at_hand(root: Path) -> None:
+def test_shared_corpus_if_present(root: Path) -> None:
     cases = [
         index.parent / json.loads(line)["id"]
         for index in sorted(SHARED.glob("*patch*/index.jsonl"))

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.support.command import cockpit
+from tests.support.in_process import cockpit
 
 from cockpit.settings import trust
 from cockpit.settings.files import add_user_word, user_file
@@ -21,7 +21,7 @@ def project(tmp_path: Path) -> Path:
     return root
 
 
-def test_rules_are_listed_with_their_files_and_offers_apart(project: Path) -> None:
+def test_rules_are_listed_with_files_and_offers_separately(project: Path) -> None:
     listed = cockpit("permissions", cwd=project)
     assert listed.code == 0
     lines = listed.out.splitlines()
@@ -33,7 +33,7 @@ def test_rules_are_listed_with_their_files_and_offers_apart(project: Path) -> No
     assert [row["applies"] for row in rows if row["rule"] == "Bash(npm run *)"] == [False]
 
 
-def test_a_broken_file_is_a_refused_row_beside_the_others(project: Path) -> None:
+def test_broken_file_is_a_refused_row(project: Path) -> None:
     broken = project / ".claude" / "settings.local.json"
     broken.write_text('{"permissions": {\n"deny": ["Bash(rm *)"\n}}', encoding="utf-8")
     listed = cockpit("permissions", "list", cwd=project)
@@ -56,7 +56,7 @@ def test_explain_names_the_rule_that_decides_and_what_it_shadows(project: Path) 
     assert (data["rules"], data["by"][0]["rule"]) == ("ask", "Bash(git push *)")
 
 
-def test_no_rule_lifts_what_the_policy_blocks(project: Path) -> None:
+def test_no_rule_overrides_a_block_of_the_policy(project: Path) -> None:
     add_user_word(("permissions", "allow"), "Bash(rm *)")
     told = cockpit("permissions", "explain", "rm -rf /", cwd=project)
     assert "policy   must-block" in told.out and "allows it" not in told.out
@@ -70,7 +70,7 @@ def test_an_edit_is_explained_by_its_path(project: Path) -> None:
     assert "policy   must-block" in hook.out
 
 
-def test_what_is_adopted_is_listed_and_removed(project: Path) -> None:
+def test_adopted_rule_is_listed_and_removed(project: Path) -> None:
     assert cockpit("permissions", "adopt", cwd=project).out.startswith("allow  Bash(npm run *)")
     assert "offered" not in cockpit("permissions", cwd=project).out
     removed = cockpit("permissions", "remove", "Bash(npm run *)", cwd=project)
@@ -79,7 +79,7 @@ def test_what_is_adopted_is_listed_and_removed(project: Path) -> None:
     assert again.code == 1 and "is not in your settings" in again.err
 
 
-def test_what_is_not_there_says_so(project: Path) -> None:
+def test_unknown_rules_and_tools_are_reported(project: Path) -> None:
     assert "not offered" in cockpit("permissions", "adopt", "Bash(x)", cwd=project).err
     assert "there is no tool" in cockpit("permissions", "explain", "--tool", "nope", "x", cwd=project).err
     trust.save_trust(str(project), False)

@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.support.command import cockpit
+from tests.support.in_process import cockpit
 
 pytestmark = pytest.mark.slow
 
@@ -29,9 +29,7 @@ def bundle(tmp_path: Path) -> Path:
     return folder
 
 
-def test_it_says_what_it_brings_and_what_it_would_run_before_it_is_copied(
-    root: Path, home: Path, bundle: Path
-) -> None:
+def test_install_lists_contents_and_programs_before_copying(root: Path, home: Path, bundle: Path) -> None:
     asked = cockpit("plugins", "install", str(bundle), cwd=root)
     assert asked.code == 1 and "--yes" in asked.err and not list((home / "data").rglob("plugin.json"))
     ended = cockpit("plugins", "install", "--yes", str(bundle), cwd=root)
@@ -43,7 +41,7 @@ def test_it_says_what_it_brings_and_what_it_would_run_before_it_is_copied(
     assert f"bundle            from {bundle}" in cockpit("plugins", cwd=root).out
 
 
-def test_it_comes_from_a_repository_is_replaced_and_taken_away(root: Path, home: Path, bundle: Path) -> None:
+def test_bundle_from_git_is_installed_replaced_and_removed(root: Path, home: Path, bundle: Path) -> None:
     def git(*arguments: str) -> None:
         who = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "commit.gpgsign=false")
         subprocess.run(("git", *who, *arguments), cwd=bundle, check=True, capture_output=True)
@@ -65,7 +63,7 @@ def test_it_comes_from_a_repository_is_replaced_and_taken_away(root: Path, home:
 @pytest.mark.parametrize(
     ("name", "words"), [("../up", "`name`"), ("", "`name`"), ("has space", "`name`"), (7, "`name`")]
 )
-def test_a_name_that_leads_elsewhere_is_refused(
+def test_name_with_path_traversal_is_refused(
     root: Path, home: Path, bundle: Path, name: object, words: str
 ) -> None:
     (bundle / ".claude-plugin" / "plugin.json").write_text(json.dumps({"name": name}), encoding="utf-8")
@@ -73,7 +71,7 @@ def test_a_name_that_leads_elsewhere_is_refused(
     assert ended.code == 1 and words in ended.err and not list((home / "data").rglob("*.md"))
 
 
-def test_a_link_out_of_it_is_refused(root: Path, home: Path, bundle: Path, tmp_path: Path) -> None:
+def test_link_out_of_the_bundle_is_refused(root: Path, home: Path, bundle: Path, tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("mine", encoding="utf-8")
     (bundle / "skills" / "link").symlink_to(tmp_path / "secret")
     ended = cockpit("plugins", "install", "--yes", str(bundle), cwd=root)
@@ -81,7 +79,7 @@ def test_a_link_out_of_it_is_refused(root: Path, home: Path, bundle: Path, tmp_p
     assert not (home / "data" / "bundles").exists()
 
 
-def test_nothing_that_it_would_run_is_hidden_from_the_list(root: Path, home: Path, bundle: Path) -> None:
+def test_every_program_of_a_bundle_is_listed(root: Path, home: Path, bundle: Path) -> None:
     def hook(line: str) -> dict[str, object]:
         return {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": line}]}]}}
 
@@ -115,7 +113,7 @@ def test_nothing_that_it_would_run_is_hidden_from_the_list(root: Path, home: Pat
     assert [one["fields"]["command"] for one in listed] == ["./bell.sh", "./second.sh \x1b]; ./third.sh \x07"]
 
 
-def test_info_tells_of_a_bundle_as_of_any_plugin(root: Path, home: Path, bundle: Path) -> None:
+def test_info_shows_a_bundle(root: Path, home: Path, bundle: Path) -> None:
     cockpit("plugins", "install", "--yes", str(bundle), cwd=root)
     shown = cockpit("plugins", "info", "release-kit", cwd=root).out
     assert f"a bundle from {bundle}" in shown and "  hook     Stop: runs ./bell.sh" in shown

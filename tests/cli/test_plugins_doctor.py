@@ -4,18 +4,23 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.support.command import cockpit
 from tests.support.decks import distribution
+from tests.support.in_process import cockpit
 
 pytestmark = pytest.mark.slow
 
 HEAD = "from cockpit.plugin import hookimpl\nfrom cockpit.plugin.values import *\n"
 FAULTY = {
-    "no-import": ("import a_library_nobody_has\n", "No module named", "does not name what brings", ":1 in"),
+    "no-import": (
+        "import a_library_nobody_has\n",
+        "No module named",
+        "to the dependencies in its pyproject",
+        ":1 in",
+    ),
     "wrong-arguments": (
         HEAD + "@hookimpl\ndef register_tools(registrar, scope): ...\n",
         "PluginValidationError",
-        "takes `register` and `scope`",
+        "only arguments named `register`",
         "",
     ),
     "misspells": (
@@ -26,7 +31,7 @@ FAULTY = {
     ),
     "unmarked": (
         HEAD + "def register_panels(register): ...\n",
-        "is not marked",
+        "not marked as a hook",
         "@hookimpl",
         ":3 in register_panels",
     ),
@@ -65,7 +70,7 @@ def diagnosed(root: Path, *names: str) -> list[dict[str, str]]:
     return rows
 
 
-def test_each_fault_is_named_with_its_place_and_what_mends_it(root: Path, site: Path) -> None:
+def test_each_fault_has_its_place_and_fix(root: Path, site: Path) -> None:
     for name, (source, *_) in FAULTY.items():
         distribution(site, name, source)
     distribution(
@@ -75,9 +80,9 @@ def test_each_fault_is_named_with_its_place_and_what_mends_it(root: Path, site: 
     # On a busy machine any plugin may be slow; that is a note.
     found = {row["plugin"]: row for row in json.loads(ended.out) if row["level"] == "fault"}
     assert ended.code == 1 and set(found) == set(FAULTY)
-    for name, (_, what, mend, place) in FAULTY.items():
+    for name, (_, what, fix, place) in FAULTY.items():
         row = found[name]
-        assert row["level"] == "fault" and what in row["what"] and mend in row["mend"], row
+        assert row["level"] == "fault" and what in row["what"] and fix in row["fix"], row
         assert place in row["place"], row
     # The app starts, and what is whole is there.
     states = {row["name"]: row["state"] for row in json.loads(cockpit("plugins", "--json", cwd=root).out)}
@@ -85,7 +90,7 @@ def test_each_fault_is_named_with_its_place_and_what_mends_it(root: Path, site: 
     assert cockpit("-p", "help", cwd=root).code == 0
 
 
-def test_one_plugin_is_looked_at_alone_and_a_whole_one_has_nothing(root: Path, site: Path) -> None:
+def test_doctor_of_a_single_plugin_reports_only_its_findings(root: Path, site: Path) -> None:
     distribution(site, "raises", FAULTY["raises"][0])
     distribution(
         site, "good", HEAD + "@hookimpl\ndef register_panels(register):\n    register(Panel('g', 'G'))\n"
@@ -95,7 +100,7 @@ def test_one_plugin_is_looked_at_alone_and_a_whole_one_has_nothing(root: Path, s
     assert "did you mean good?" in cockpit("plugins", "doctor", "goood", cwd=root).err
 
 
-def test_two_plugins_of_one_name_and_two_values_of_one_name(root: Path, site: Path) -> None:
+def test_duplicate_plugin_and_value_names_are_faults(root: Path, site: Path) -> None:
     panel = HEAD + "@hookimpl\ndef register_panels(register):\n    register(Panel('same', 'S'))\n"
     distribution(site, "first", panel)
     distribution(site, "second", panel)
@@ -106,19 +111,19 @@ def test_two_plugins_of_one_name_and_two_values_of_one_name(root: Path, site: Pa
     rows = [row for row in diagnosed(root) if row["level"] == "fault"]
     said = " ".join(row["what"] for row in rows)
     assert "the name first is already used by" in said
-    assert "panels: same is registered by first and by second; the one of first is used" in said
-    assert any("name in [project.entry-points.cockpit]" in row["mend"] for row in rows)
+    assert "panels: same is registered by first and by second; that of first is used" in said
+    assert any("name in [project.entry-points.cockpit]" in row["fix"] for row in rows)
 
 
-def test_a_plugin_that_registers_a_name_twice_is_told_so(root: Path, site: Path) -> None:
+def test_plugin_that_registers_a_name_twice_has_a_fault(root: Path, site: Path) -> None:
     twice = "    register(Panel('same', 'S'))\n" * 2
     distribution(site, "doubled", HEAD + "@hookimpl\ndef register_panels(register):\n" + twice)
     (row,) = [row for row in diagnosed(root, "doubled") if row["level"] == "fault"]
     assert row["what"] == "panels: same is registered twice by doubled"
-    assert row["mend"] == "give one of the two another name"
+    assert row["fix"] == "give one of the two another name"
 
 
-def test_what_it_needs_and_is_not_there(root: Path, site: Path) -> None:
+def test_unmet_requirements_are_faults(root: Path, site: Path) -> None:
     distribution(site, "needy", HEAD)
     facts = site / "needy-1.0.dist-info" / "METADATA"
     needs = "Requires-Dist: cockpit-agent>=99\nRequires-Dist: textual<1\nRequires-Dist: nobody-has-it\n"
@@ -131,7 +136,7 @@ def test_what_it_needs_and_is_not_there(root: Path, site: Path) -> None:
     assert any("nobody-has-it, which is not installed" in one for one in said)
 
 
-def test_a_slow_one_a_shadow_and_an_idle_one_are_notes(root: Path, site: Path, home: Path) -> None:
+def test_slow_shadowing_and_idle_plugins_are_notes(root: Path, site: Path, home: Path) -> None:
     slow = "total = sum(range(6_000_000))\n" + HEAD
     distribution(
         site, "slow", slow + "@hookimpl\ndef register_panels(register):\n    register(Panel('s', 'S'))\n"
@@ -152,7 +157,7 @@ def register_tools(register):
     notes: dict[str, tuple[str, str]] = {}
     for row in json.loads(ended.out):
         if row["plugin"] == "slow" or "at every start" not in row["what"]:
-            notes[row["plugin"]] = row["what"], row["mend"]
+            notes[row["plugin"]] = row["what"], row["fix"]
     assert ended.code == 0 and {row["level"] for row in json.loads(ended.out)} == {"note"}
     assert "at every start (import" in notes["slow"][0] and "inside the function" in notes["slow"][1]
     assert "its tools: read hides that of built-in (read)" in notes["shadow"][0]
@@ -161,11 +166,11 @@ def register_tools(register):
     assert "(slow: import" in cockpit("plugins", cwd=root).out
 
 
-def test_info_tells_what_a_plugin_registers_and_what_each_hook_took(root: Path, site: Path) -> None:
+def test_info_shows_registered_values_and_time_per_hook(root: Path, site: Path) -> None:
     source = HEAD + "@hookimpl\ndef register_panels(register):\n    register(Panel('g', 'Gauge'))\n"
     distribution(site, "good", source)
     ended = cockpit("plugins", "info", "good", cwd=root)
-    assert "good  loaded" in ended.out and "lies        cockpit's own environment" in ended.out
+    assert "good  loaded" in ended.out and "location    cockpit's own environment" in ended.out
     assert "panels      g  the list 'Gauge' in Work" in ended.out and "register_panels 0." in ended.out
     (row,) = json.loads(cockpit("plugins", "info", "good", "--json", cwd=root).out)
     assert set(row["hooks"]) == {"import", "register_panels"}

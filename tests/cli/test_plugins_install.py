@@ -54,7 +54,7 @@ def everything(home: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("installer", ["pip", "uv"])
-def test_a_plugin_comes_with_what_it_needs_and_leaves_with_it(
+def test_plugin_is_installed_and_removed_with_its_dependencies(
     root: Path, home: Path, wheels: Path, installer: str
 ) -> None:
     wheel(wheels, "tea-leaves", {"tea_leaves.py": "KIND = 'green'\n"})
@@ -63,10 +63,10 @@ def test_a_plugin_comes_with_what_it_needs_and_leaves_with_it(
     ended = run(root, "install", "cockpit-tea", "--no-index", "--yes", "--installer", installer)
     assert ended.code == 0, ended.err
     assert "commands     tea  /tea: Says something" in ended.out
-    assert "It needs, and brings:\n  tea-leaves 1.0" in ended.out and "textual" not in ended.out
+    assert "Also installs:\n  tea-leaves 1.0" in ended.out and "textual" not in ended.out
     assert states(root) == {"tea": "loaded"}
     row = info(root, "cockpit-tea")
-    assert (row["version"], row["source"], row["where"]) == ("1.0", "cockpit-tea", "beside cockpit")
+    assert (row["version"], row["source"], row["where"]) == ("1.0", "cockpit-tea", "the plugin environment")
     assert isinstance(row["hooks"], dict) and set(row["hooks"]) == {"import", "register_commands"}
     assert cockpit("-p", "/tea", cwd=root).out == "tea it is\n"
     removed = run(root, "remove", "tea")
@@ -75,7 +75,7 @@ def test_a_plugin_comes_with_what_it_needs_and_leaves_with_it(
     assert not [name for name in everything(home) if "tea" in name.partition("/")[2] and "gen" not in name]
 
 
-def test_what_two_plugins_need_stays_until_both_are_gone(root: Path, wheels: Path) -> None:
+def test_shared_dependency_stays_until_both_plugins_are_removed(root: Path, wheels: Path) -> None:
     wheel(wheels, "tea-leaves", {"tea_leaves.py": ""})
     for name in ("black", "green"):
         plugin(wheels, name, needs=("tea-leaves",))
@@ -85,7 +85,7 @@ def test_what_two_plugins_need_stays_until_both_are_gone(root: Path, wheels: Pat
 
 
 @pytest.mark.parametrize("installer", ["pip", "uv"])
-def test_it_cannot_replace_what_cockpit_is_made_of(
+def test_plugin_cannot_replace_dependencies_of_cockpit(
     root: Path, home: Path, wheels: Path, installer: str
 ) -> None:
     wheel(wheels, "textual", {"textual/__init__.py": "raise SystemExit('replaced')\n"}, version="99.0")
@@ -110,7 +110,7 @@ def test_it_cannot_replace_what_cockpit_is_made_of(
         ),
     ],
 )
-def test_one_that_does_not_load_is_not_put_in_force(
+def test_plugin_that_does_not_load_is_not_installed(
     root: Path, home: Path, wheels: Path, name: str, source: str, words: tuple[str, ...]
 ) -> None:
     plugin(wheels, name, source)
@@ -119,9 +119,7 @@ def test_one_that_does_not_load_is_not_put_in_force(
     assert states(root) == {} and not everything(home)
 
 
-def test_what_is_no_plugin_is_refused_and_what_does_not_exist_is_named(
-    root: Path, home: Path, wheels: Path
-) -> None:
+def test_non_plugin_is_refused_and_missing_source_is_named(root: Path, home: Path, wheels: Path) -> None:
     wheel(wheels, "just-a-library", {"just_a_library.py": ""})
     assert "no entry point" in run(root, "install", "just-a-library", *OFFLINE).err
     assert "check the name" in run(root, "install", "cockpit-nobody-made-it", *OFFLINE).err
@@ -132,7 +130,7 @@ def test_what_is_no_plugin_is_refused_and_what_does_not_exist_is_named(
     assert not everything(home)
 
 
-def test_without_a_yes_it_is_shown_and_left_out(root: Path, home: Path, wheels: Path) -> None:
+def test_declined_install_changes_nothing(root: Path, home: Path, wheels: Path) -> None:
     plugin(wheels, "tea")
     ended = run(root, "install", "cockpit-tea", "--no-index", "--installer", "uv")
     assert ended.code == 1 and "commands     tea" in ended.out and "--yes" in ended.err
@@ -155,7 +153,7 @@ def test_a_wheel_a_folder_and_an_editable_folder_install(root: Path, wheels: Pat
     assert info(root, "coffee")["registers"] == ["commands: espresso"]
 
 
-def test_a_git_address_is_cloned_at_its_reference_and_remembered(root: Path, tmp_path: Path) -> None:
+def test_git_address_is_cloned_at_its_reference_and_recorded(root: Path, tmp_path: Path) -> None:
     store = tmp_path / "store"
     (store / "plugins").mkdir(parents=True)
     assert run(root, "new", "tea", "--hook", "command", "--into", str(store / "plugins")).code == 0
@@ -180,7 +178,7 @@ def test_a_git_address_is_cloned_at_its_reference_and_remembered(root: Path, tmp
     assert row["registers"] == ["commands: tea"]
 
 
-def test_an_upgrade_takes_the_newer_one_and_keeps_the_others(root: Path, wheels: Path) -> None:
+def test_upgrade_installs_the_newer_version_and_keeps_the_others(root: Path, wheels: Path) -> None:
     plugin(wheels, "tea")
     plugin(wheels, "milk")
     install(root, "cockpit-tea", "cockpit-milk")
@@ -191,22 +189,20 @@ def test_an_upgrade_takes_the_newer_one_and_keeps_the_others(root: Path, wheels:
     assert "did you mean" in run(root, "upgrade", "teaa", *OFFLINE).err
 
 
-def test_switching_off_and_on_writes_the_settings_and_knows_the_nearest_name(
-    root: Path, home: Path, wheels: Path
-) -> None:
+def test_enable_and_disable_write_settings_and_suggest_names(root: Path, home: Path, wheels: Path) -> None:
     plugin(wheels, "tea")
     install(root, "cockpit-tea")
     assert run(root, "disable", "cockpit-tea", "search").code == 0
     assert states(root) == {"tea": "disabled"}
     assert 'disabled = ["tea", "search"]' in (home / "config" / "settings.toml").read_text("utf-8")
     assert "disabled in your settings" in install(root, "cockpit-tea").out
-    assert run(root, "enable", "tea").out == "tea is enabled.\n"
+    assert run(root, "enable", "tea").out == "enabled tea\n"
     assert states(root) == {"tea": "loaded"}
     assert "did you mean tea?" in run(root, "disable", "teas").err
     assert "part of cockpit" in run(root, "remove", "read").err
 
 
-def test_plugins_of_another_python_are_named_and_not_loaded(root: Path, home: Path, wheels: Path) -> None:
+def test_plugins_for_another_python_are_listed_but_not_loaded(root: Path, home: Path, wheels: Path) -> None:
     plugin(wheels, "tea")
     install(root, "cockpit-tea")
     record = home / "data" / "plugins" / "installed.json"
@@ -218,7 +214,7 @@ def test_plugins_of_another_python_are_named_and_not_loaded(root: Path, home: Pa
     assert states(root) == {"tea": "loaded"}
 
 
-def test_only_cockpits_own_are_looked_for_when_that_is_asked(
+def test_empty_cockpit_plugins_loads_only_built_in_plugins(
     root: Path, wheels: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plugin(wheels, "tea")
@@ -229,7 +225,7 @@ def test_only_cockpits_own_are_looked_for_when_that_is_asked(
     assert states(root) == {"tea": "loaded"}
 
 
-def test_a_list_of_files_that_leads_out_takes_nothing_outside(root: Path, home: Path, wheels: Path) -> None:
+def test_record_with_outside_paths_removes_nothing_outside(root: Path, home: Path, wheels: Path) -> None:
     plugin(wheels, "tea")
     install(root, "cockpit-tea")
     victim = home / "victim.txt"

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.support.command import cockpit
+from tests.support.in_process import cockpit
 
 from cockpit.settings import trust
 
@@ -14,7 +14,7 @@ def rows(out: str) -> list[dict[str, object]]:
     return [json.loads(line) for line in out.splitlines()]
 
 
-def test_lines_come_in_and_verdicts_go_out_one_by_one(root: Path) -> None:
+def test_each_json_line_gets_a_verdict(root: Path) -> None:
     given = [
         {"id": "a", "command": "ls"},
         {"id": 2, "command": "rm -rf /", "more": True},
@@ -32,16 +32,19 @@ def test_lines_come_in_and_verdicts_go_out_one_by_one(root: Path) -> None:
     assert all(row.keys() == {"id", "verdict", "risk", "capabilities", "rules", "reason"} for row in found)
 
 
-def test_a_bad_line_is_named_and_the_others_are_answered(root: Path) -> None:
-    stdin = 'no json\n\n{"id": "1"}\n["x"]\n{"id": "2", "command": "ls"}\n'
+def test_invalid_line_is_named_and_the_others_are_answered(root: Path) -> None:
+    lines = ("no json", "", '{"id": "1"}', '["x"]', '{"id": "2", "command": "ls"}', '{"id": 1.5}')
+    stdin = "\n".join(lines)
     ended = cockpit("policy", "check", "--shell", "powershell", "--jsonl", cwd=root, stdin=stdin)
     assert ended.code == 2
     assert [row["id"] for row in rows(ended.out)] == ["2"]
-    for number in (1, 3, 4):
+    for number in (1, 3, 4, 6):
         assert f"line {number}:" in ended.err
+    assert '"id" is 1.5; it must be a string or a whole number' in ended.err
+    assert '"command" is missing; it must be a string' in ended.err
 
 
-def test_paths_are_told_apart_for_reading_and_writing(root: Path) -> None:
+def test_paths_are_judged_for_reading_and_writing(root: Path) -> None:
     given = [
         {"id": str(at), "path": path} for at, path in enumerate(("a.py", "/etc/passwd", ".git/config", "a\0"))
     ]
@@ -57,7 +60,7 @@ def test_paths_are_told_apart_for_reading_and_writing(root: Path) -> None:
     ]
 
 
-def test_windows_paths_are_judged_by_their_letters(root: Path) -> None:
+def test_windows_paths_are_judged_by_their_text(root: Path) -> None:
     stdin = '{"id": "1", "path": "\\\\\\\\host\\\\s\\\\f"}\n{"id": "2", "path": "src\\\\a.py"}\n'
     ended = cockpit(
         "policy", "paths", "--jsonl", "--os", "windows", "--root", "C:\\proj\\ws", "--home", "C:\\Users\\dev",
@@ -66,7 +69,7 @@ def test_windows_paths_are_judged_by_their_letters(root: Path) -> None:
     assert [(row["read"], row["write"]) for row in rows(ended.out)] == [("deny", "deny"), ("allow", "allow")]
 
 
-def test_people_read_the_verdict_its_reason_and_what_would_run(root: Path) -> None:
+def test_text_output_shows_verdict_reason_and_script(root: Path) -> None:
     ended = cockpit("policy", "check", "--shell", "powershell", "Remove-Item C:\\ -Recurse", cwd=root)
     assert ended.out.startswith("must-block (risk ") and "it removes C:\\" in ended.out
     ended = cockpit("policy", "explain", "--shell", "bash", "git diff HEAD", cwd=root)
@@ -76,7 +79,7 @@ def test_people_read_the_verdict_its_reason_and_what_would_run(root: Path) -> No
     assert "\x1b" not in cockpit("policy", "check", "--shell", "powershell", "a \x1b[31m", cwd=root).out
 
 
-def test_a_bad_rule_file_refuses_with_its_line_and_a_strangers_is_not_read(root: Path) -> None:
+def test_bad_rule_file_is_refused_and_untrusted_one_is_not_read(root: Path) -> None:
     (root / ".cockpit").mkdir()
     (root / ".cockpit" / "policy.yaml").write_text("rules:\n  - id: x\n    level: nonsense\n")
     assert cockpit("policy", "check", "--shell", "bash", "ls", cwd=root).code == 0, "nobody trusts it yet"
@@ -86,7 +89,7 @@ def test_a_bad_rule_file_refuses_with_its_line_and_a_strangers_is_not_read(root:
     assert "policy.yaml:" in ended.err and any(f":{line}" in ended.err for line in (2, 3)), ended.err
 
 
-def test_it_starts_without_the_screen_or_a_provider() -> None:
+def test_policy_loads_neither_screen_nor_provider() -> None:
     script = (
         "import sys; from cockpit.cli.main import main\n"
         "main(['policy', 'check', '--shell', 'powershell', 'ls'])\n"
@@ -96,7 +99,7 @@ def test_it_starts_without_the_screen_or_a_provider() -> None:
     assert ended.stdout.splitlines()[-1] == "[]"
 
 
-def test_it_wants_a_command_or_lines_not_both(root: Path) -> None:
+def test_policy_needs_either_a_command_or_lines(root: Path) -> None:
     assert cockpit("policy", "check", cwd=root).code == 2
     assert cockpit("policy", "check", "--jsonl", "ls", cwd=root).code == 2
     assert cockpit("policy", "paths", cwd=root).code == 2

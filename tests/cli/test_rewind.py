@@ -26,7 +26,7 @@ def names(root: Path) -> list[str]:
     return sorted(path.name for path in root.iterdir())
 
 
-def test_turns_are_listed_gone_back_to_and_that_is_undone(
+def test_turns_are_listed_rewound_and_restored(
     session: str, root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(root)

@@ -1,12 +1,11 @@
-"""`cockpit roles` and `cockpit agents`, as people type them."""
+"""`cockpit roles` and `cockpit agents`."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from tests.support.decks import call, script
+from tests.support.in_process import cockpit
 
 from cockpit.cli.main import main
 from cockpit.protocol import wire
@@ -28,21 +27,21 @@ def project(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
-def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+def show(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     assert main(arguments) == 0
     return capsys.readouterr().out
 
 
-def ran(*arguments: str) -> str:
-    """A prompt in a process of its own, as people run it."""
-    command = (sys.executable, "-m", "cockpit", *arguments)
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+def run(*arguments: str) -> str:
+    ended = cockpit(*arguments, cwd=Path.cwd())
+    assert ended.code == 0, ended.err
+    return ended.out
 
 
-def test_the_list_has_ours_the_projects_and_what_was_refused(
+def test_list_has_built_in_project_and_refused_roles(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rows = json.loads(said(capsys, "roles", "list", "--json", "--trust", "--cwd", str(project)))
+    rows = json.loads(show(capsys, "roles", "list", "--json", "--trust", "--cwd", str(project)))
     by_name = {row["name"]: row for row in rows}
     ours = {"general", "explore", "research", "plan", "review", "write", "critic", "implement", "verify"}
     assert set(by_name) == ours | {"reviewer", "broken"}
@@ -51,14 +50,14 @@ def test_the_list_has_ours_the_projects_and_what_was_refused(
     assert mine["fields"]["tools"] == ["Read", "Bash(git diff *)"]
     assert mine["refused"][0]["line"] == 5 and mine["refused"][0]["remedy"]
     assert by_name["broken"]["refused"][0]["line"] == 2
-    untrusted = json.loads(said(capsys, "roles", "list", "--json", "--cwd", str(project)))
+    untrusted = json.loads(show(capsys, "roles", "list", "--json", "--cwd", str(project)))
     assert {row["name"] for row in untrusted} == ours
 
 
-def test_show_says_what_it_really_gets(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    text = said(capsys, "roles", "show", "reviewer", "--trust", "--cwd", str(project))
+def test_show_lists_the_tools_a_role_gets(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = show(capsys, "roles", "show", "reviewer", "--trust", "--cwd", str(project))
     assert "read, read_result, shell" in text and "refused" in text and "\x1b" not in text
-    shown = json.loads(said(capsys, "roles", "show", "coder", "--json", "--cwd", str(project)))
+    shown = json.loads(show(capsys, "roles", "show", "coder", "--json", "--cwd", str(project)))
     assert (
         shown["name"] == "implement"
         and "delegate" not in shown["tools"]
@@ -68,7 +67,7 @@ def test_show_says_what_it_really_gets(project: Path, capsys: pytest.CaptureFixt
     assert "did you mean" in capsys.readouterr().err
 
 
-def test_agents_of_a_flag_are_opened_and_what_they_did_is_exported(
+def test_agents_of_a_flag_are_opened_and_their_events_exported(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     script(
@@ -79,15 +78,15 @@ def test_agents_of_a_flag_are_opened_and_what_they_did_is_exported(
     )
     roles = json.dumps({"scout": {"description": "d", "prompt": "Scout.", "tools": ["LS"]}})
     given = ["-p", "go", "--model", "scripted:script", "--agents", roles, "--cwd", str(project)]
-    assert "It found the stripes." in ran(*given)
-    [row] = json.loads(said(capsys, "agents", "list", "--json", "--cwd", str(project)))
+    assert "It found the stripes." in run(*given)
+    [row] = json.loads(show(capsys, "agents", "list", "--json", "--cwd", str(project)))
     assert (row["id"], row["phase"], row["report"]) == ("main/scout-1", "completed", "SUMMARY: stripes")
-    assert "main/scout-1" in said(capsys, "agents", "list", "--cwd", str(project))
-    lines = said(capsys, "agents", "transcript", "scout-1", "--cwd", str(project)).splitlines()
+    assert "main/scout-1" in show(capsys, "agents", "list", "--cwd", str(project))
+    lines = show(capsys, "agents", "transcript", "scout-1", "--cwd", str(project)).splitlines()
     envelopes = [wire.loads(line) for line in lines]
     assert all(isinstance(one, Envelope) and one.agent == "main/scout-1" for one in envelopes)
     assert any(isinstance(one.event, TurnStarted) for one in envelopes)
-    after = said(
+    after = show(
         capsys, "agents", "transcript", "scout-1", "--cursor", str(envelopes[-2].seq), "--cwd", str(project)
     )
     assert after.splitlines() == lines[-1:]
@@ -103,5 +102,5 @@ def test_a_role_answers_a_prompt_of_the_command_line(
         {"text": "the model was asked"},
         **{"look at zebras": [{"text": "SUMMARY: black and white"}]},
     )
-    text = ran("-p", "@explore look at zebras", "--model", "scripted:script", "--cwd", str(project))
+    text = run("-p", "@explore look at zebras", "--model", "scripted:script", "--cwd", str(project))
     assert text.strip() == "SUMMARY: black and white"

@@ -12,7 +12,8 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
-from tests.support.command import Ended, cockpit, command
+from tests.support.command import Ended, command
+from tests.support.in_process import cockpit
 from tests.support.skills import House
 from tests.support.terminals import Terminal
 
@@ -94,13 +95,13 @@ def test_show_reads_no_secret_and_nothing_outside(house: House) -> None:
     assert "SECRET" not in shown.out and "OUTSIDE" not in shown.out
 
 
-def test_show_of_a_broken_one_says_why(house: House) -> None:
+def test_show_of_a_broken_skill_says_why(house: House) -> None:
     house.file(".cockpit/skills/broken/SKILL.md", "---\nname: broken\n---\n")
     shown = run(house, "show", "broken", "--trust")
     assert shown.code == 1 and "SKILL.md:1" in shown.err and "description" in shown.err
 
 
-def test_install_shows_what_it_may_run_and_waits_for_a_yes(house: House, pack: Path) -> None:
+def test_install_shows_programs_and_waits_for_consent(house: House, pack: Path) -> None:
     unasked = run(house, "install", str(pack))
     assert unasked.code == 1 and not user_home().exists() and "--yes" in unasked.err
     for line in (
@@ -124,7 +125,7 @@ def test_install_shows_what_it_may_run_and_waits_for_a_yes(house: House, pack: P
     assert str(pack) in run(house, "show", "builder").err
 
 
-def test_a_person_at_a_terminal_says_yes_or_no(house: House, pack: Path) -> None:
+def test_user_at_a_terminal_answers_yes_or_no(house: House, pack: Path) -> None:
     for answer, installed in (("n", False), ("y", True)):
         argv = command("skills", "install", str(pack), "--skill", "other", "--cwd", str(house.root))
         terminal = Terminal(argv, dict(os.environ), 100, 30)
@@ -138,7 +139,7 @@ def test_a_person_at_a_terminal_says_yes_or_no(house: House, pack: Path) -> None
     assert not (user_home() / "builder").exists()
 
 
-def test_one_of_a_name_is_replaced_only_when_that_is_said(house: House, pack: Path) -> None:
+def test_installed_skill_is_replaced_only_with_replace(house: House, pack: Path) -> None:
     assert run(house, "install", str(pack / "skills" / "other"), "--yes").code == 0
     house.skill("other", "NEW", base=str(pack))
     again = run(house, "install", str(pack / "skills" / "other"), "--yes")
@@ -148,7 +149,7 @@ def test_one_of_a_name_is_replaced_only_when_that_is_said(house: House, pack: Pa
     assert sorted(one.name for one in user_home().iterdir()) == ["other"]
 
 
-def test_for_the_project_it_lies_in_the_repository(house: House, pack: Path) -> None:
+def test_project_skill_is_installed_in_the_repository(house: House, pack: Path) -> None:
     inner = house.root / "packages"
     inner.mkdir()
     done = run(house, "install", str(pack), "--skill", "other", "--project", "--yes", "--cwd", str(inner))
@@ -173,7 +174,7 @@ def test_archives_are_unpacked(house: House, pack: Path, ending: str) -> None:
     assert run(house, "remove", "builder", "--yes").code == 0
 
 
-def test_a_bare_skill_is_called_as_its_archive(house: House) -> None:
+def test_skill_without_a_folder_is_named_after_its_archive(house: House) -> None:
     archive = house.root.parent / "tidy-up.zip"
     with zipfile.ZipFile(archive, "w") as out:
         out.writestr("SKILL.md", "---\ndescription: Tidies.\n---\nTidy.")
@@ -213,7 +214,7 @@ def link(name: str, target: str, kind: bytes) -> tarfile.TarInfo:
     ],
     ids=lambda member: member[0].name,
 )
-def test_an_archive_with_a_trap_is_refused_whole(house: House, member: tuple[tarfile.TarInfo, bytes]) -> None:
+def test_malicious_archive_is_refused(house: House, member: tuple[tarfile.TarInfo, bytes]) -> None:
     archive = tar_of(house.root.parent / "s.tar.gz", member)
     refused = run(house, "install", str(archive), "--yes")
     assert refused.code == 1 and "not unpacked" in refused.err and "Traceback" not in refused.err
@@ -282,13 +283,13 @@ def test_a_repository_is_cloned_without_its_hooks(house: House, pack: Path) -> N
         ("file:///nothing/there.git", "git clone"),
     ],
 )
-def test_a_source_that_is_none_is_told(house: House, source: str, said: str) -> None:
+def test_invalid_source_is_reported(house: House, source: str, said: str) -> None:
     refused = run(house, "install", source, "--yes")
     assert refused.code == 1 and said in refused.err and "Traceback" not in refused.err
     assert not (house.root / "made").exists()
 
 
-def test_remove_takes_only_what_was_installed(house: House, pack: Path) -> None:
+def test_remove_deletes_only_installed_skills(house: House, pack: Path) -> None:
     foreign = house.skill("theirs", base=str(house.home / ".claude"))
     assert "did not install" in run(house, "remove", "theirs", "--yes").err and foreign.exists()
     run(house, "install", str(pack), "--yes")
@@ -298,7 +299,7 @@ def test_remove_takes_only_what_was_installed(house: House, pack: Path) -> None:
     assert "no skill builder is installed" in run(house, "remove", "builder", "--yes").err
 
 
-def test_one_is_switched_off_and_on(house: House) -> None:
+def test_skill_is_disabled_and_enabled(house: House) -> None:
     assert run(house, "disable", "review").code == 0
     assert names(house)["review"]["fields"]["enabled"] is False
     assert "○ review" in run(house, "list").out
@@ -309,7 +310,7 @@ def test_one_is_switched_off_and_on(house: House) -> None:
     trust.save_trust(str(house.root), True)
     run(house, "disable", "review")
     stays = run(house, "enable", "review")
-    assert stays.code == 1 and "stays off" in stays.out and "settings.toml" in stays.out
+    assert stays.code == 1 and "still disabled by" in stays.out and "settings.toml" in stays.out
 
 
 def test_the_command_itself_works_in_its_folder(house: House, pack: Path) -> None:

@@ -34,7 +34,7 @@ def worked(repo: Repo, name: str, files: dict[str, str]) -> None:
     asyncio.run(work())
 
 
-def test_the_list_says_what_was_done(repo: Repo, capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_shows_the_work_of_each_worktree(repo: Repo, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["worktrees", "list"]) == 0
     assert capsys.readouterr().out == "there are no worktrees\n"
     worked(repo, "fix", {"new.py": "x\n"})
@@ -45,7 +45,7 @@ def test_the_list_says_what_was_done(repo: Repo, capsys: pytest.CaptureFixture[s
     assert (row["name"], row["branch"], row["files"], row["is_merged"]) == ("fix", "cockpit/fix-1", 1, False)
 
 
-def test_merging_by_a_person(repo: Repo, capsys: pytest.CaptureFixture[str]) -> None:
+def test_user_merges_a_worktree(repo: Repo, capsys: pytest.CaptureFixture[str]) -> None:
     worked(repo, "fix", {"app.py": "one\nTWO\nthree\n"})
     before = repo.state()
     assert main(["worktrees", "merge", "fix", "--dry-run"]) == 0
@@ -69,7 +69,7 @@ def test_a_conflict_ends_with_1_and_changes_nothing(repo: Repo, capsys: pytest.C
     assert repo.state() == before
 
 
-def test_protected_files_come_only_when_a_person_says_so(
+def test_protected_files_are_merged_only_with_the_option(
     repo: Repo, capsys: pytest.CaptureFixture[str]
 ) -> None:
     worked(repo, "fix", {".vscode/tasks.json": "{}\n"})
@@ -93,7 +93,7 @@ def test_pruning(repo: Repo, capsys: pytest.CaptureFixture[str]) -> None:
     assert "no worktree nothing" in capsys.readouterr().err
 
 
-def test_without_a_repository_it_says_what_to_do(
+def test_folder_without_a_repository_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

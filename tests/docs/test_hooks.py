@@ -60,7 +60,7 @@ def test_a_section_names_every_field_of_its_value_and_no_other(hook: str) -> Non
 
 
 @pytest.mark.parametrize("heading", BESIDE)
-def test_every_value_beside_is_named_field_by_field(heading: str) -> None:
+def test_every_nested_value_is_named_field_by_field(heading: str) -> None:
     assert rows(own(section(PAGE, heading))) == fields(BESIDE[heading])
 
 

@@ -93,7 +93,7 @@ def test_every_command_in_a_code_block_is_understood(
     parser.parse_args(words)
 
 
-def test_there_are_commands_to_look_at() -> None:
+def test_docs_contain_commands_to_check() -> None:
     assert len(commands()) >= 12
 
 

@@ -139,7 +139,7 @@ def test_every_hook_but_frontends_has_an_example() -> None:
     assert set(HOOKS) - set(re.findall(r"\| `(register_\w+)` \|$", PAGE, re.M)) == {"register_frontends"}
 
 
-def test_all_of_the_trial_is_told() -> None:
+def test_every_method_of_trial_is_documented() -> None:
     told = " ".join(rows(section(PAGE, "## Testing")))
     public = [name for name in vars(trial.Trial) if not name.startswith("_")]
     assert all(f"trial.{name}(" in told for name in public if callable(getattr(trial.Trial, name)))

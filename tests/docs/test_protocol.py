@@ -43,7 +43,7 @@ def test_every_kind_is_named_with_its_fields(heading: str, union: Any, common: s
         assert named(listed[kind]) == [one.name for one in dataclasses.fields(cls) if one.name not in common]
 
 
-def test_events_say_whether_they_are_kept() -> None:
+def test_events_say_whether_they_are_durable() -> None:
     lines = [line for line in section(PAGE, "## Events").splitlines() if line.startswith("| `")]
     said = {line.split("`")[1]: line.split("|")[3].strip() for line in lines}
     kinds = {kind_of(cls): "passing" if cls in TRANSIENT_EVENTS else "durable" for cls in get_args(Event)}

@@ -10,8 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.support.command import PATIENCE, Ended, cockpit, command, hears_every_signal
+from tests.support.command import PATIENCE, Ended, command, hears_every_signal
 from tests.support.decks import call, script
+from tests.support.in_process import cockpit
 from tests.support.terminals import Terminal
 
 from cockpit.core.transcript import session_store
@@ -54,7 +55,7 @@ def test_an_approval_is_answered_by_the_next_line(project: Path, answer: str, af
     assert ("use another word" in ended.out) == answer.startswith("n ")
 
 
-def test_all_of_what_is_asked_is_printed_and_only_the_offered_answers(project: Path) -> None:
+def test_whole_request_and_only_offered_answers_are_printed(project: Path) -> None:
     command = "rm -f b.txt\n" + "\n".join(f"echo {n} > c.txt" for n in range(90))
     script(project.parent, {"calls": [call("shell", command=command)]}, {"text": "done"})
     ended = plain(project, "go", "a")
@@ -63,7 +64,7 @@ def test_all_of_what_is_asked_is_printed_and_only_the_offered_answers(project: P
     assert not (project / "c.txt").exists()
 
 
-def test_an_approval_that_nobody_answers_is_a_no(project: Path) -> None:
+def test_unanswered_approval_is_rejected(project: Path) -> None:
     script(project.parent, {"calls": [EDIT]}, {"text": "done"})
     ended = plain(project, "change it")
     assert ended.code == 0 and text(project) == "one\n" and "[end_turn]" in ended.out
@@ -81,7 +82,7 @@ def test_a_session_answer_is_remembered(project: Path) -> None:
     assert ended.out.count("? ") == 1 and ended.out.count("< shell: ok") == 2
 
 
-def test_lines_of_a_pipe_wait_for_the_turn_before_them(project: Path) -> None:
+def test_lines_of_a_pipe_wait_for_the_end_of_the_turn(project: Path) -> None:
     slow = {"text": "first answer", "chunks": 6, "delay_ms": 20}
     script(project.parent, slow, {"text": "second answer"})
     ended = plain(project, "one", "two")
@@ -96,7 +97,7 @@ def test_a_question_is_answered_by_the_next_line(project: Path) -> None:
     assert "? Which colour? red | blue" in ended.out and "blue" in ended.out.partition("< ask_user: ok")[2]
 
 
-def test_commands_answer_and_a_wrong_one_is_named(project: Path) -> None:
+def test_commands_answer_and_unknown_commands_are_reported(project: Path) -> None:
     script(project.parent, {"text": "done"})
     ended = plain(project, "/tools", "/nosuch", "/theme", "/exit", "never read")
     assert ended.code == 0
@@ -104,14 +105,14 @@ def test_commands_answer_and_a_wrong_one_is_named(project: Path) -> None:
     assert "/theme needs the full screen" in ended.out and "never read" not in ended.out
 
 
-def test_without_a_terminal_it_is_plain_by_itself(project: Path) -> None:
+def test_plain_is_the_default_without_a_terminal(project: Path) -> None:
     script(project.parent, {"text": "hello"})
     ended = cockpit("--model", "scripted:script", cwd=project, stdin="hi\n")
     assert ended.code == 0 and ended.out.startswith(f"cockpit in {project}") and "hello" in ended.out
     assert "This folder is not trusted" in ended.out
 
 
-def test_a_resumed_session_shows_what_was_said_and_goes_on(project: Path) -> None:
+def test_resumed_session_shows_its_history_and_continues(project: Path) -> None:
     script(project.parent, {"text": "first"}, {"text": "second"})
     plain(project, "one")
     id = session_store.latest_session(str(project))
@@ -183,9 +184,7 @@ def test_a_signal_ends_it_and_leaves_no_child(project: Path, signed: signal.Sign
 
 
 @pytest.mark.parametrize("signed", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_while_nothing_runs_ends_it_though_the_input_is_open(
-    project: Path, signed: signal.Signals
-) -> None:
+def test_signal_ends_an_idle_session_with_open_input(project: Path, signed: signal.Signals) -> None:
     script(project.parent, {"text": "hello"})
     with running(project) as process:
         say(process, "go")
@@ -194,7 +193,7 @@ def test_a_signal_while_nothing_runs_ends_it_though_the_input_is_open(
         assert process.wait(30) == 130
 
 
-def test_ctrl_c_interrupts_the_turn_and_the_next_line_is_taken(project: Path) -> None:
+def test_ctrl_c_interrupts_the_turn_and_the_next_line_is_read(project: Path) -> None:
     script(project.parent, {"calls": [child_in(project)]}, {"text": "second answer"})
     with running(project) as process:
         say(process, "go")
@@ -210,7 +209,7 @@ def test_ctrl_c_interrupts_the_turn_and_the_next_line_is_taken(project: Path) ->
         assert process.wait(30) == 0
 
 
-def test_an_interrupted_turn_at_the_end_of_the_input_is_the_outcome(project: Path) -> None:
+def test_interrupt_at_the_end_of_the_input_exits_with_130(project: Path) -> None:
     script(project.parent, {"calls": [child_in(project)]}, {"text": "never"})
     with running(project) as process:
         say(process, "go")
@@ -222,7 +221,7 @@ def test_an_interrupted_turn_at_the_end_of_the_input_is_the_outcome(project: Pat
             assert process.wait(30) == 130
 
 
-def test_ctrl_c_while_something_is_asked_takes_the_question_back(project: Path) -> None:
+def test_ctrl_c_withdraws_an_open_question(project: Path) -> None:
     ask = call("ask_user", question="Which colour?", options=["red", "blue"])
     script(project.parent, {"calls": [ask]}, {"text": "second answer"})
     with running(project) as process:

@@ -16,7 +16,7 @@ def calling(name: str, **arguments: str) -> Answer:
     return stream(chunk({"tool_calls": [call]}), finish("tool_calls"))
 
 
-async def test_the_first_edit_of_a_session_tells_its_new_problem_with_the_next_request_and_once(
+async def test_new_problem_is_sent_with_the_next_request_once(
     root: Path,
 ) -> None:
     (root / "app.py").write_text(GOOD, encoding="utf-8")
@@ -34,7 +34,7 @@ async def test_the_first_edit_of_a_session_tells_its_new_problem_with_the_next_r
     assert [text.count("`prise` used when not defined") for text in sent] == [0, 1, 0]
 
 
-async def test_an_edit_that_brings_no_problem_tells_nothing(root: Path) -> None:
+async def test_edit_without_new_problems_reports_nothing(root: Path) -> None:
     (root / "app.py").write_text(BROKEN, encoding="utf-8")
     fixed = f"# a line that moves the others\n{BROKEN}\n\nLIMIT = 3\n"
     answers = (calling("write", path="app.py", content=fixed), stream(text("done"), finish("stop")))

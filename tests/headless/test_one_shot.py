@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from tests.support.command import Ended, cockpit, command, hears_every_signal
+from tests.support.command import Ended, command, hears_every_signal
 from tests.support.decks import call, distribution, script
+from tests.support.in_process import cockpit
 
 from cockpit.core.transcript import session_store
 from cockpit.protocol import wire
@@ -50,7 +51,7 @@ def test_stdout_is_the_answer_and_nothing_else(project: Path) -> None:
     assert ended.err.startswith(UNTRUSTED) and ended.err.count("\n") == 1
 
 
-def test_what_a_plugin_prints_is_no_part_of_the_answer(
+def test_output_of_a_plugin_is_not_part_of_the_answer(
     project: Path, plugins: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = """
@@ -110,8 +111,9 @@ def test_the_prompt_may_come_from_stdin(project: Path, arguments: tuple[str, ...
     assert "二" in (project / "b.txt").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow  # starts interpreters with other encodings
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8:strict", "ascii:strict"])
-def test_letters_that_cannot_be_read_or_written_are_no_fault(project: Path, encoding: str) -> None:
+def test_undecodable_characters_are_replaced(project: Path, encoding: str) -> None:
     script(project.parent, {"text": "二 done"})
     environment = {"PYTHONIOENCODING": encoding}
     ended = cockpit("-p", *MODEL, cwd=project, stdin=b"hm \xff\n", environment=environment)
@@ -120,7 +122,7 @@ def test_letters_that_cannot_be_read_or_written_are_no_fault(project: Path, enco
 
 
 @pytest.mark.parametrize("arguments", [("-p", ""), ("-p", "  \n"), ("-p",)])
-def test_an_empty_prompt_is_a_fault_of_usage(project: Path, arguments: tuple[str, ...]) -> None:
+def test_empty_prompt_is_a_usage_error(project: Path, arguments: tuple[str, ...]) -> None:
     ended = cockpit(*arguments, cwd=project)
     assert (ended.code, ended.out) == (2, "")
     assert "the prompt is empty" in ended.err
@@ -135,12 +137,12 @@ def test_a_model_that_fails_is_an_error_and_says_why(project: Path) -> None:
     assert summary["is_error"] is True and summary["stop_reason"] == "error"
 
 
-def test_a_model_that_nobody_knows_is_an_error_before_anything_is_asked(project: Path) -> None:
+def test_unknown_model_is_an_error_before_any_request(project: Path) -> None:
     ended = cockpit("-p", "go", "--model", "nobody:x", cwd=project)
     assert (ended.code, ended.out) == (1, "") and "no model provider called nobody" in ended.err
 
 
-def test_a_folder_that_is_none_is_an_error(project: Path) -> None:
+def test_missing_folder_is_an_error(project: Path) -> None:
     ended = cockpit("-p", "go", "--cwd", str(project / "gone"), cwd=project)
     assert ended.code == 1 and "is not a folder" in ended.err
 
@@ -158,7 +160,7 @@ READS = {"calls": [call("read", path="a.txt")]}
         (("--max-seconds", "0.000001"), "seconds"),
     ],
 )
-def test_a_limit_ends_with_three_and_is_named(project: Path, flag: tuple[str, ...], limit: str) -> None:
+def test_limit_exits_with_3_and_is_named(project: Path, flag: tuple[str, ...], limit: str) -> None:
     (project / "b.txt").write_text("two\n", encoding="utf-8")
     usage: Mapping[str, Json] = {"usage": {"input": 100, "output": 1, "cost": 0.2}}
     steps = (READS | usage, {"calls": [call("read", path="b.txt")]} | usage, {"text": "summed up"})
@@ -176,7 +178,7 @@ def test_a_stop_file_ends_the_turn(project: Path, monkeypatch: pytest.MonkeyPatc
     assert ended.code == 3 and json.loads(ended.out)["limit"] == "stop_file"
 
 
-def test_what_would_ask_is_denied_and_the_code_says_so(project: Path) -> None:
+def test_call_that_would_ask_is_denied_with_exit_code_4(project: Path) -> None:
     ended = play(project, {"calls": [EDIT]}, {"text": "I could not."}, arguments=("--output-format", "json"))
     assert ended.code == 4 and text(project) == "one\n"
     assert json.loads(ended.out)["denied"] == ["edit"]
@@ -184,7 +186,7 @@ def test_what_would_ask_is_denied_and_the_code_says_so(project: Path) -> None:
 
 
 @pytest.mark.parametrize("signed", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_interrupts_the_turn_and_the_session_keeps_it(project: Path, signed: int) -> None:
+def test_signal_interrupts_the_turn_and_is_recorded(project: Path, signed: int) -> None:
     script(project.parent, {"calls": [call("shell", command="touch began; sleep 60")]}, {"text": "done"})
     with subprocess.Popen(
         command("-p", "go", *MODEL, "--mode", "full", "--output-format", "stream-json"),
@@ -249,7 +251,7 @@ def test_the_mode_decides_what_an_ask_becomes(project: Path, mode: str, code: in
         ("--nonsense",),
     ],
 )
-def test_what_cannot_be_meant_is_a_fault_of_usage(
+def test_invalid_option_value_is_a_usage_error(
     project: Path, arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     from cockpit.cli import run
@@ -260,7 +262,7 @@ def test_what_cannot_be_meant_is_a_fault_of_usage(
     assert arguments[-1] in capsys.readouterr().err
 
 
-def test_continue_goes_on_with_the_last_session_of_the_folder(project: Path) -> None:
+def test_continue_resumes_the_last_session_of_the_folder(project: Path) -> None:
     script(project.parent, {"text": "first"}, {"text": "second"}, {"text": "third"})
     assert cockpit("-p", "go", *MODEL, cwd=project).out == "first\n"
     id = session_store.latest_session(str(project))
@@ -271,7 +273,7 @@ def test_continue_goes_on_with_the_last_session_of_the_folder(project: Path) -> 
     assert [row.turns for row in session_store.list_sessions(str(project))] == [3]
 
 
-def test_what_an_earlier_run_said_is_not_said_again(project: Path) -> None:
+def test_output_of_an_earlier_run_is_not_repeated(project: Path) -> None:
     first = play(project, {"calls": [EDIT]}, {"text": "then not"}, arguments=("--output-format", "json"))
     assert first.code == 4 and json.loads(first.out)["denied"] == ["edit"]
     again = play(project, {"text": "hello"}, arguments=("-c", "--output-format", "json"))
@@ -288,7 +290,7 @@ def test_continue_without_a_session_and_an_unknown_id_are_errors(project: Path) 
     assert unknown.code == 1 and "there is no session 1999" in unknown.err
 
 
-def test_an_untrusted_folder_gives_no_settings_and_that_is_said(project: Path) -> None:
+def test_settings_of_an_untrusted_folder_are_ignored_with_a_message(project: Path) -> None:
     (project / ".cockpit").mkdir()
     (project / ".cockpit" / "settings.toml").write_text('[permissions]\ndeny = ["Read"]\n', encoding="utf-8")
     (project / ".env").write_text("COCKPIT_SCRIPT=elsewhere.json\n", encoding="utf-8")
@@ -296,7 +298,7 @@ def test_an_untrusted_folder_gives_no_settings_and_that_is_said(project: Path) -
     assert (ended.code, ended.out) == (0, "read\n") and ended.err.startswith(UNTRUSTED)
 
 
-def test_trust_is_kept_and_its_settings_count_from_then_on(project: Path) -> None:
+def test_trust_is_stored_and_settings_apply_from_then_on(project: Path) -> None:
     (project / ".cockpit").mkdir()
     (project / ".cockpit" / "settings.toml").write_text('[permissions]\ndeny = ["Read"]\n', encoding="utf-8")
     ended = play(project, READS, {"text": "read"}, arguments=("--trust",))
@@ -320,7 +322,7 @@ def test_a_command_that_cannot_be_run_is_an_error(project: Path, prompt: str, sa
     assert (ended.code, ended.out) == (1, "") and said in ended.err
 
 
-def test_a_path_at_the_beginning_of_a_prompt_is_no_command(project: Path) -> None:
+def test_path_at_the_start_of_a_prompt_is_not_a_command(project: Path) -> None:
     script(project.parent, {"text": "a path"})
     assert cockpit("-p", "/etc/hosts is what?", *MODEL, cwd=project).out == "a path\n"
 

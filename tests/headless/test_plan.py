@@ -3,8 +3,9 @@
 from pathlib import Path
 
 import pytest
-from tests.support.command import Ended, cockpit
+from tests.support.command import Ended
 from tests.support.decks import call, script
+from tests.support.in_process import cockpit
 
 from cockpit.headless.line_frontend import parse_command
 from cockpit.protocol.ops import DecidePlan, Invoke, SelectMode
@@ -25,7 +26,7 @@ def plain(project: Path, *lines: str) -> Ended:
     return cockpit("--plain", "--model", "scripted:script", cwd=project, stdin=typed)
 
 
-def test_line_by_line_a_person_plans_and_approves(project: Path) -> None:
+def test_user_plans_and_approves_line_by_line(project: Path) -> None:
     script(project.parent, {"calls": [EDIT]}, {"calls": [PROPOSE]}, {"calls": [EDIT]}, {"text": "done"})
     ended = plain(project, "/plan", "translate it", "y", "y")
     assert ended.code == 0 and (project / "a.txt").read_text() == "eins\n"
@@ -33,19 +34,19 @@ def test_line_by_line_a_person_plans_and_approves(project: Path) -> None:
     assert "Edit a.txt." in ended.out
 
 
-def test_do_without_a_proposed_plan_leaves_plan_mode_and_goes_on(project: Path) -> None:
+def test_do_without_a_plan_leaves_plan_mode_and_continues(project: Path) -> None:
     script(project.parent, {"text": "I would edit a.txt."}, {"calls": [EDIT]}, {"text": "done"})
     ended = plain(project, "/plan", "translate it", "/do", "y")
     assert ended.code == 0 and (project / "a.txt").read_text() == "eins\n", ended.out
 
 
-def test_do_with_nothing_to_do_says_so_and_ends(project: Path) -> None:
+def test_do_without_a_session_plan_is_reported(project: Path) -> None:
     script(project.parent, {"text": "hi"})
     ended = plain(project, "/do")
     assert ended.code == 0 and "there is no plan to decide" in ended.out
 
 
-def test_with_nobody_there_a_plan_is_denied_and_the_exit_code_says_so(project: Path) -> None:
+def test_plan_without_a_user_is_denied_with_exit_code_4(project: Path) -> None:
     script(project.parent, {"calls": [PROPOSE]}, {"calls": [EDIT]}, {"text": "I would edit a.txt."})
     ended = cockpit("-p", "go", "--mode", "plan", "--model", "scripted:script", cwd=project)
     assert ended.code == 4 and "no user is there to approve the plan" in ended.err
@@ -56,7 +57,7 @@ def test_with_nobody_there_a_plan_is_denied_and_the_exit_code_says_so(project: P
     ("line", "kind"),
     [("/do it now", DecidePlan), ("/plan", SelectMode), ("/plan show", Invoke), ("/x", Invoke)],
 )
-def test_a_command_is_the_op_it_means(line: str, kind: type) -> None:
+def test_command_becomes_its_op(line: str, kind: type) -> None:
     op = parse_command("i", "tui", line)
     assert isinstance(op, kind)
     assert not isinstance(op, DecidePlan) or (op.decision, op.note) == ("approve", "it now")

@@ -39,18 +39,18 @@ def test_a_form_can_be_declined_and_cancelled(word: str) -> None:
 
 
 @pytest.mark.parametrize("line", ["a bug", 'title="a', "{title}", "title= draft=yes"])
-def test_what_is_no_answer_says_what_to_write(line: str) -> None:
+def test_invalid_answer_says_what_to_write(line: str) -> None:
     with pytest.raises(FormValueInvalid):
         parse_answer(ASKED, line, "op", "lines")
 
 
-def test_a_page_wants_a_yes_once_it_is_open() -> None:
+def test_page_question_needs_a_yes() -> None:
     assert parse_answer(PAGE, "yes", "op", "lines").action == "accept"
     with pytest.raises(FormValueInvalid, match="yes once the page is open"):
         parse_answer(PAGE, "what?", "op", "lines")
 
 
-def test_a_plugins_question_is_answered_by_a_number_or_an_option_and_not_by_a_prompt() -> None:
+def test_plugin_question_is_answered_by_number_or_option_only() -> None:
     hooks = QuestionAsked("q4", "May 2 hooks run?", ("Run them", "Leave them out"), source="hooks")
     assert format_question(hooks) == ["? May 2 hooks run?", "  1 Run them", "  2 Leave them out"]
     assert [parse_answer(hooks, line, "op", "lines").text for line in ("2", "run them")] == [
@@ -58,7 +58,7 @@ def test_a_plugins_question_is_answered_by_a_number_or_an_option_and_not_by_a_pr
         "Run them",
     ]
     for line in ("explain this project", "3", "", "0"):
-        with pytest.raises(FormValueInvalid, match="by its number"):
+        with pytest.raises(FormValueInvalid, match="with a number"):
             parse_answer(hooks, line, "op", "lines")
     model = QuestionAsked("q5", "Which?", ("a", "b"))
     assert parse_answer(model, "neither", "op", "lines").text == "neither"

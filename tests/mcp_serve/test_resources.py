@@ -50,7 +50,7 @@ async def test_a_file_and_its_outline_are_read_as_resources(project: Path, era: 
 @pytest.mark.parametrize(
     "uri", ["cockpit://file/nope.py", "cockpit://file/", "test://other", "cockpit://nope"]
 )
-async def test_a_resource_that_is_not_there_is_said_in_the_words_of_the_era(
+async def test_missing_resource_has_the_error_code_of_the_protocol_version(
     project: Path, era: Era, code: int, uri: str
 ) -> None:
     async with serving(project, era) as (client, _):
@@ -60,7 +60,7 @@ async def test_a_resource_that_is_not_there_is_said_in_the_words_of_the_era(
 
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "../outside.txt", "%2e%2e/outside.txt", "pic.bin"])
-async def test_what_read_may_not_read_is_no_resource(project: Path, path: str) -> None:
+async def test_file_that_read_refuses_is_not_a_resource(project: Path, path: str) -> None:
     (project.parent / "outside.txt").write_text("outside", encoding="utf-8")
     async with serving(project) as (client, _):
         with pytest.raises(MCPError) as failed:

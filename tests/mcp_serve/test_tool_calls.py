@@ -14,7 +14,7 @@ from mcp.types import CallToolResult, ElicitRequestFormParams, TextContent
 from tests.support.decks import distribution
 from tests.support.serving import ALLOW, ERAS, REJECT, Answer, Era, Person, says, serving
 
-from cockpit.cli.serve import build_mcp_options
+from cockpit.cli.mcp_serve import build_mcp_options
 from cockpit.core.session.options import RunOptions
 from cockpit.core.session.session import AgentSession
 from cockpit.mcp_serve.session import ORIGIN, SharedSession
@@ -74,7 +74,7 @@ async def resolutions(served: SharedSession) -> list[str]:
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_a_tool_that_writes_is_not_there(project: Path, era: Era) -> None:
+async def test_writing_tool_is_not_exposed(project: Path, era: Era) -> None:
     async with serving(project, era) as (client, _):
         names = {tool.name for tool in (await client.list_tools()).tools}
         assert {"read", "search", "symbols", "definition"} <= names
@@ -85,7 +85,7 @@ async def test_a_tool_that_writes_is_not_there(project: Path, era: Era) -> None:
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_what_is_offered_says_truly_that_it_only_reads(project: Path, era: Era) -> None:
+async def test_hints_of_exposed_tools_are_correct(project: Path, era: Era) -> None:
     async with serving(project, era, ("default", "edit", "shell")) as (client, _):
         tools = {tool.name: tool.annotations for tool in (await client.list_tools()).tools}
     assert tools["read"] is not None and tools["read"].read_only_hint and not tools["read"].destructive_hint
@@ -94,7 +94,7 @@ async def test_what_is_offered_says_truly_that_it_only_reads(project: Path, era:
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_a_call_brings_what_the_tool_brings(project: Path, era: Era) -> None:
+async def test_call_returns_the_result_of_the_tool(project: Path, era: Era) -> None:
     async with serving(project, era) as (client, _):
         result = await client.call_tool("read", {"path": "a.py"})
         assert text(result) == "1\tone = 1" and not result.is_error
@@ -121,7 +121,7 @@ async def test_an_exposed_tool_asks_the_user_at_the_client(project: Path, era: E
     "answer",
     [says("accept", **REJECT), says("accept"), says("decline"), says("cancel"), says("decline", **ALLOW)],
 )
-async def test_whatever_is_no_plain_yes_is_a_no(project: Path, era: Era, answer: Answer) -> None:
+async def test_anything_but_a_plain_yes_rejects(project: Path, era: Era, answer: Answer) -> None:
     async with serving(project, era, ("edit",), Person(answer)) as (client, served):
         result = await client.call_tool("edit", dict(EDIT))
         resolved = await resolutions(served)
@@ -131,7 +131,7 @@ async def test_whatever_is_no_plain_yes_is_a_no(project: Path, era: Era, answer:
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_a_client_that_cannot_ask_gets_a_denial_that_says_so(project: Path, era: Era) -> None:
+async def test_client_without_elicitation_gets_a_denial_with_reason(project: Path, era: Era) -> None:
     async with serving(project, era, ("edit",)) as (client, served):
         result = await client.call_tool("edit", dict(EDIT))
         resolved = await resolutions(served)
@@ -141,7 +141,7 @@ async def test_a_client_that_cannot_ask_gets_a_denial_that_says_so(project: Path
     assert resolved == ["nobody"]
 
 
-async def test_an_answer_counts_for_this_call_alone(project: Path) -> None:
+async def test_answer_applies_to_this_call_only(project: Path) -> None:
     person = Person(says("accept", **ALLOW))
     async with serving(project, "auto", ("edit",), person) as (client, _):
         await client.call_tool("edit", dict(EDIT))
@@ -149,7 +149,7 @@ async def test_an_answer_counts_for_this_call_alone(project: Path) -> None:
     assert len(person.asked) == 2
 
 
-async def test_what_a_user_saw_cannot_be_exchanged_for_another_call(project: Path) -> None:
+async def test_approval_cannot_be_used_for_another_call(project: Path) -> None:
     async with serving(project, "auto", ("edit",), Person(says("accept", **ALLOW))) as (client, _):
         first = await client.session.call_tool("edit", dict(EDIT), allow_input_required=True)
         token = getattr(first, "request_state", None)
@@ -164,7 +164,7 @@ async def test_what_a_user_saw_cannot_be_exchanged_for_another_call(project: Pat
     assert (project / "a.py").read_text() == "one = 1\n"
 
 
-async def test_paths_outside_and_secrets_are_judged_and_redacted_as_ever(
+async def test_outside_paths_are_judged_and_secrets_redacted(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SHOP_API_KEY", "cn-4f7Qm2Zx9Lw8Kt3Vb6")
@@ -177,7 +177,7 @@ async def test_paths_outside_and_secrets_are_judged_and_redacted_as_ever(
         assert "[redacted SHOP_API_KEY]" in told.model_dump_json()
 
 
-async def test_nothing_of_an_untrusted_folder_is_read_on_its_own(project: Path) -> None:
+async def test_files_of_an_untrusted_folder_are_not_loaded(project: Path) -> None:
     (project / ".cockpit").mkdir()
     (project / ".cockpit" / "settings.toml").write_text('[permissions]\nallow = ["Edit(*)"]\n')
     async with serving(project, "auto", ("default", "edit"), trusted=False) as (client, _):
@@ -213,9 +213,7 @@ async def test_a_rule_of_the_user_allows_without_asking(project: Path) -> None:
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_a_client_that_gives_up_ends_its_own_call_and_no_other(
-    project: Path, plugins: Path, era: Era
-) -> None:
+async def test_cancelled_request_ends_only_its_own_call(project: Path, plugins: Path, era: Era) -> None:
     distribution(plugins, "waiting", WAITING)
     async with serving(project, era, ("wait", "quick")) as (client, _):
         await client.list_tools()
@@ -253,7 +251,7 @@ async def test_progress_reaches_the_client(project: Path, plugins: Path, era: Er
         await asyncio.gather(call, return_exceptions=True)
 
 
-async def test_every_call_stands_in_the_audit(project: Path, home: Path) -> None:
+async def test_every_call_is_in_the_audit_log(project: Path, home: Path) -> None:
     async with serving(project) as (client, _):
         await client.call_tool("read", {"path": "a.py"})
     rows = [json.loads(line) for line in (home / "state" / "audit.jsonl").read_text().splitlines()]

@@ -16,8 +16,14 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
-from tests.support.command import cockpit, command
+from tests.support.command import command
+from tests.support.in_process import cockpit
 from tests.support.serving import ERAS, Era
+
+from cockpit.cli.mcp_serve import build_mcp_options
+from cockpit.core.session.deck import LocalDeck
+from cockpit.mcp_serve.exposure import ExposedTools
+from cockpit.mcp_serve.transports import ListenAddress, serve_http
 
 HELLO = {
     "jsonrpc": "2.0",
@@ -33,8 +39,24 @@ ACCEPT = {"accept": "application/json, text/event-stream"}
 
 
 @asynccontextmanager
+async def listening_here(root: Path, token: str = "") -> AsyncIterator[str]:
+    """The address of a server in this process."""
+    urls: asyncio.Queue[str] = asyncio.Queue()
+    deck = LocalDeck(build_mcp_options("", (), ()))
+    address = ListenAddress(token=token)
+    server = asyncio.create_task(serve_http(deck, str(root), ExposedTools(), address, urls.put_nowait))
+    try:
+        async with asyncio.timeout(60):
+            yield await urls.get()
+    finally:
+        server.cancel()
+        await asyncio.wait((server,))
+        await deck.close()
+
+
+@asynccontextmanager
 async def listening(root: Path, *more: str) -> AsyncIterator[tuple[str, str]]:
-    """The server on a port of its own: its address, and what it said before."""
+    """The address of a server in its own process, and what it printed on stderr before."""
     pipe = asyncio.subprocess.PIPE
     line = command("mcp-serve", "--root", str(root), "--http", "0", *more)
     process = await asyncio.create_subprocess_exec(*line, stderr=pipe, stdout=pipe)
@@ -83,7 +105,7 @@ async def test_stdout_carries_the_protocol_alone_and_the_end_of_stdin_ends_it(ro
         assert await process.wait() == 0
 
 
-async def test_a_port_wants_the_token_it_told(root: Path) -> None:
+async def test_port_requires_the_printed_token(root: Path) -> None:
     async with listening(root) as (url, said):
         token = re.search(r"Bearer (\S+)`", said)
         assert token is not None and url.startswith("http://127.0.0.1:")
@@ -95,8 +117,18 @@ async def test_a_port_wants_the_token_it_told(root: Path) -> None:
             assert (await client.post(url, json=HELLO, headers=right)).status_code == 200
 
 
-async def test_a_page_of_the_web_reaches_nothing(root: Path) -> None:
-    async with listening(root, "--no-token") as (url, _), httpx2.AsyncClient(headers=ACCEPT) as client:
+async def test_token_of_the_environment_is_used_and_not_printed(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COCKPIT_MCP_TOKEN", "a-token-of-the-environment")
+    headers = ACCEPT | {"authorization": "Bearer a-token-of-the-environment"}
+    async with listening(root) as (url, said), httpx2.AsyncClient(headers=headers) as client:
+        assert "a-token-of-the-environment" not in said
+        assert (await client.post(url, json=HELLO)).status_code == 200
+
+
+async def test_web_page_cannot_reach_the_server(root: Path) -> None:
+    async with listening_here(root) as url, httpx2.AsyncClient(headers=ACCEPT) as client:
         port = url.split(":")[2].split("/")[0]
         for headers, status in (
             ({"host": "evil.example"}, 421),
@@ -112,15 +144,14 @@ async def test_a_page_of_the_web_reaches_nothing(root: Path) -> None:
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_on_a_port_a_client_finds_the_tools(
-    root: Path, era: Era, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COCKPIT_MCP_TOKEN", "a-token-of-the-environment")
-    headers = {"authorization": "Bearer a-token-of-the-environment"}
-    async with listening(root) as (url, said), httpx2.AsyncClient(headers=headers, timeout=30) as http:
-        assert "a-token-of-the-environment" not in said
-        async with Client(streamable_http_client(url, http_client=http), mode=era) as client:
-            assert "read" in {tool.name for tool in (await client.list_tools()).tools}
+async def test_on_a_port_a_client_finds_the_tools(root: Path, era: Era) -> None:
+    headers = {"authorization": "Bearer a-token"}
+    async with (
+        listening_here(root, "a-token") as url,
+        httpx2.AsyncClient(headers=headers, timeout=30) as http,
+        Client(streamable_http_client(url, http_client=http), mode=era) as client,
+    ):
+        assert "read" in {tool.name for tool in (await client.list_tools()).tools}
 
 
 def test_without_a_token_only_the_loopback_is_listened_on(root: Path) -> None:
@@ -128,7 +159,7 @@ def test_without_a_token_only_the_loopback_is_listened_on(root: Path) -> None:
     assert ended.code == 1 and "would let other machines call tools" in ended.err
 
 
-def test_a_port_that_is_taken_is_named(root: Path) -> None:
+def test_port_in_use_is_reported(root: Path) -> None:
     import socket
 
     with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -137,14 +168,14 @@ def test_a_port_that_is_taken_is_named(root: Path) -> None:
     assert ended.code == 1 and f"cannot listen on 127.0.0.1:{port}" in ended.err
 
 
-def test_what_would_be_offered_is_listed(root: Path) -> None:
+def test_list_option_prints_exposed_tools(root: Path) -> None:
     ended = cockpit("mcp-serve", "--list", "--expose", "default,edit,nonesuch", cwd=root)
     rows = [line.split("\t") for line in ended.out.splitlines()]
     assert ["edit", "may change things", "edit"] in rows and ["read", "reads", "read"] in rows
     assert "there is no tool nonesuch" in ended.err
 
 
-def test_settings_say_what_is_offered_and_a_project_cannot(root: Path, home: Path) -> None:
+def test_user_settings_expose_tools_but_a_project_cannot(root: Path, home: Path) -> None:
     from cockpit.settings import trust
 
     (home / "config").mkdir(exist_ok=True)

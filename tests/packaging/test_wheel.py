@@ -82,7 +82,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installe
     return Installed(scripts, folder)
 
 
-def test_the_wheel_holds_themes_and_data_and_its_entry_points(wheel: Path, names: frozenset[str]) -> None:
+def test_wheel_contains_themes_data_and_entry_points(wheel: Path, names: frozenset[str]) -> None:
     for path in [*(ROOT / "themes").glob("*.toml")]:
         assert f"cockpit/themes/{path.name}" in names
     package = ROOT / "src" / "cockpit"
@@ -95,7 +95,7 @@ def test_the_wheel_holds_themes_and_data_and_its_entry_points(wheel: Path, names
     assert f"cockpit = {PROJECT['scripts']['cockpit']}" in written
 
 
-def test_the_wheel_holds_nothing_that_is_not_the_program(names: frozenset[str]) -> None:
+def test_wheel_contains_only_the_program(names: frozenset[str]) -> None:
     tops = {name.split("/")[0] for name in names}
     assert tops == {"cockpit", f"cockpit_agent-{__version__}.dist-info"}
     assert not [name for name in names if "test" in Path(name).name and "run_tests" not in name]
@@ -111,7 +111,7 @@ def _sources() -> list[Path]:
     return [path for path in (ROOT / "src" / "cockpit").rglob("*.py") if "__pycache__" not in path.parts]
 
 
-def test_it_says_its_version_and_comes_from_the_wheel(installed: Installed) -> None:
+def test_installed_wheel_prints_its_version(installed: Installed) -> None:
     ended = installed.run("--version")
     assert (ended.returncode, ended.stdout) == (0, f"cockpit {__version__}\n")
     rows = json.loads(installed.run("doctor", "--json").stdout)
@@ -119,20 +119,20 @@ def test_it_says_its_version_and_comes_from_the_wheel(installed: Installed) -> N
     assert str(installed.folder / "venv") in found
 
 
-def test_all_our_plugins_load_there(installed: Installed) -> None:
+def test_all_built_in_plugins_load_from_the_wheel(installed: Installed) -> None:
     rows = json.loads(installed.run("plugins", "--json").stdout)
     assert {row["name"]: row["state"] for row in rows} == dict.fromkeys(
         PROJECT["entry-points"]["cockpit"], "loaded"
     )
 
 
-def test_a_prompt_is_answered_there(installed: Installed) -> None:
+def test_installed_wheel_answers_a_prompt(installed: Installed) -> None:
     ended = installed.run("-p", "help")
     assert ended.returncode == 0 and "offline model" in ended.stdout
     assert installed.run("models").returncode == 0
 
 
-def test_the_packaged_themes_are_found_there(installed: Installed) -> None:
+def test_themes_load_from_the_wheel(installed: Installed) -> None:
     code = (
         "from cockpit.tui.render import themes\n"
         "print(themes.packaged_folder())\n"

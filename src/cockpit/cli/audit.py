@@ -1,14 +1,15 @@
-"""`cockpit audit verify|tail|summary`: whether the log of decisions is intact, and what it says."""
+"""`cockpit audit verify|tail|summary`: check the log of permission decisions, and show its content."""
 
 import argparse
 import json
 import re
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 
 from cockpit import paths
-from cockpit.cli.command import add_options, print_json
+from cockpit.cli.command import add_options, print_json, select_fields
 from cockpit.errors import CockpitError
 from cockpit.safety import audit_log, audit_report
 from cockpit.safety.audit_chain import parse_records
@@ -22,9 +23,8 @@ POLL_SECONDS = 0.5
 def main(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="cockpit audit", description="The log of permission decisions.")
     commands = parser.add_subparsers(dest="what", required=True)
-    verify = commands.add_parser(
-        "verify", help="check the hash chain; exits with 1 and the first bad line if it is broken"
-    )
+    text = "check the hash chain; exits with 1 and the first bad line if it is broken"
+    verify = commands.add_parser("verify", help=text)
     add_options(verify, "json")
     tail = commands.add_parser("tail", help="show the last decisions")
     tail.add_argument("-n", type=int, default=20, metavar="N")
@@ -49,16 +49,10 @@ def _verify(as_json: bool) -> int:
     result = audit_report.verify_audit(paths.state(), _read_anchors())
     fault = result.fault
     if as_json:
-        encoded: dict[str, object] = {
-            "ok": result.is_whole,
-            "files": result.files,
-            "lines": result.lines,
-            "unchained": result.unchained,
-            "missing": list(result.missing),
-        }
+        encoded = select_fields(result, "files", "lines", "unchained", "missing")
         if fault is not None:
-            encoded |= {"file": fault.file, "line": fault.line, "what": fault.what}
-        print_json(encoded)
+            encoded |= select_fields(fault, "file", "line", "what")
+        print_json({"ok": result.is_whole, **encoded})
     elif fault is not None:
         print(f"broken: {fault.file} line {fault.line}: {fault.what}")
     elif result.missing:
@@ -81,10 +75,8 @@ def _read_anchors() -> dict[str, str]:
 
 
 def _print_tail(number: int, follow: bool, as_json: bool) -> int:
-    rows = list(audit_report.read_records(paths.state()))
-    for row in rows[len(rows) - max(0, number) :] if number else ():
-        print(json.dumps(row, ensure_ascii=False) if as_json else _format_record(row))
-    for row in _follow_log() if follow else ():
+    last = deque(audit_report.read_records(paths.state()), maxlen=max(0, number))
+    for row in chain(last, _follow_log() if follow else ()):
         print(json.dumps(row, ensure_ascii=False) if as_json else _format_record(row))
     return 0
 
@@ -130,9 +122,8 @@ def _parse_since(text: str) -> float:
     try:
         return time.mktime(time.strptime(text, "%Y-%m-%d"))
     except ValueError as error:
-        raise CockpitError(
-            f"{text!r} is not a time", "write 30m, 12h, 7d, or a date like 2026-11-20"
-        ) from error
+        hint = "write 30m, 12h, 7d, or a date like 2026-11-20"
+        raise CockpitError(f"{text!r} is not a time", hint) from error
 
 
 def _print_summary(since: float, as_json: bool) -> int:
@@ -141,19 +132,16 @@ def _print_summary(since: float, as_json: bool) -> int:
         print_json(summary.as_json())
         return 0
     print(f"{summary.decisions} decisions, {summary.asked} asked, {sum(summary.denied.values())} denied")
-    for title, counted in (
-        ("by level", summary.levels),
-        ("by tool", summary.tools),
-        ("by approver", summary.approvers),
-        ("denied", summary.denied),
-        ("ran unasked", summary.unasked),
-    ):
-        _print_counts(title, counted)
+    tables: dict[str, Counter[str]] = {
+        "by level": summary.levels,
+        "by tool": summary.tools,
+        "by approver": summary.approvers,
+        "denied": summary.denied,
+        "ran without being asked": summary.unasked,
+    }
+    for title, counts in tables.items():
+        if counts:
+            print(f"\n{title}")
+        for name, number in counts.most_common():
+            print(f"{number:6}  {name}")
     return 0
-
-
-def _print_counts(title: str, counted: Counter[str]) -> None:
-    if counted:
-        print(f"\n{title}")
-    for name, number in counted.most_common():
-        print(f"{number:6}  {name}")

@@ -1,6 +1,7 @@
-"""What all commands share: `--cwd`, `--json` and `--trust`, the catalog of a folder, consent, and printing.
+"""What all commands share: the options `--cwd`, `--json` and `--trust`, loading the catalog, asking for
+consent, and printing.
 
-Imported on every start, so the catalog and the settings are imported only by the functions that need them.
+Imported at every start, so the catalog and the settings are imported by the functions that need them.
 """
 
 import argparse
@@ -8,10 +9,9 @@ import json
 import os
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
 from io import BufferedWriter, FileIO, TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from cockpit.errors import CockpitError
 from cockpit.protocol.safe_text import clean
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 UNTRUSTED_NOTE = "this folder is not trusted: its own files were not read (--trust reads them)"
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectFolder:
+class ProjectFolder(NamedTuple):
     """The real path of a project folder, and whether its own files may be read."""
 
     root: str
@@ -82,15 +81,22 @@ def print_json(value: object, indent: int | None = None) -> None:
     print(json.dumps(value, ensure_ascii=False, indent=indent, default=str))
 
 
-def confirm(question: str, yes: bool = False) -> bool:
-    """Ask a yes/no question on the terminal; `yes` (from `--yes`) answers it in advance.
+def select_fields(value: object, *names: str) -> dict[str, object]:
+    """The attributes `names` of `value`, for `--json`."""
+    return {name: getattr(value, name) for name in names}
 
-    Raises `CockpitError` if there is no terminal to ask on.
+
+def confirm(question: str, yes: bool = False) -> bool:
+    """Ask a yes/no question on the terminal; with `yes` (the option `--yes`) the answer is yes.
+
+    Raises `CockpitError` if stdin is not a terminal.
     """
     if yes:
         return True
     if not sys.stdin.isatty():
-        raise CockpitError("there is no terminal to ask for consent", "review the output and add --yes")
+        raise CockpitError(
+            "stdin is not a terminal, so cockpit cannot ask for consent", "review the output and add --yes"
+        )
     try:
         return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
     except EOFError:
@@ -110,7 +116,7 @@ def escape_text(text: str) -> str:
 
 
 class SanitizedStream(TextIOWrapper):
-    """A terminal stream that replaces everything a terminal would act on."""
+    """A terminal stream that replaces control sequences and other unprintable characters."""
 
     def write(self, text: str) -> int:
         super().write(clean(text))
@@ -118,7 +124,7 @@ class SanitizedStream(TextIOWrapper):
 
 
 class SanitizedErrorStream(SanitizedStream):
-    """The same for stderr. Claims not to be a terminal, so that tracebacks are not coloured."""
+    """A sanitized stderr. Claims not to be a terminal, so that Python does not colour tracebacks."""
 
     def isatty(self) -> bool:
         return False

@@ -1,5 +1,5 @@
-"""`cockpit config show|get|set|unset|path|check`: the settings in force and their origin, and changing your
-own.
+"""`cockpit config show|get|set|unset|path|check`: shows the settings in force and their origin, and changes
+the user's own.
 """
 
 import argparse
@@ -15,11 +15,11 @@ from cockpit.cli.command import (
     print_json,
     resolve_folder,
     resolve_project,
+    select_fields,
 )
 from cockpit.core.queries.queries import setting_rows
 from cockpit.errors import CockpitError, SettingsInvalid
 from cockpit.formats.imports.secrets import mask_secret
-from cockpit.protocol.rows import SettingRow
 from cockpit.settings import files
 from cockpit.settings.files import assign_setting, parse_key_path, unassign_setting
 from cockpit.settings.layers import (
@@ -29,6 +29,8 @@ from cockpit.settings.layers import (
     get_value,
 )
 from cockpit.settings.schema import find_key, format_key, is_key_under
+
+JSON_FIELDS = ("key", "value", "origin", "default", "about", "kind", "choices", "writable")
 
 
 def main(argv: Sequence[str]) -> int:
@@ -67,33 +69,29 @@ def _parser() -> argparse.ArgumentParser:
     unset.add_argument("key")
     path = what.add_parser("path", help="list the settings files for this folder")
     check = what.add_parser("check", help="check the settings files; exit code 1 if there are faults")
-    for item in (show, get, put, path, check):
-        add_options(item, "cwd")
-    for entry in (show, get, path, check):
-        add_options(entry, "json", "trust")
+    add_options(put, "cwd")
+    for item in (show, get, path, check):
+        add_options(item, "cwd", "json", "trust")
     parser.set_defaults(origin=False, all=False, key="", cwd="", json=False, trust=False)
     return parser
 
 
 def _print_settings(args: argparse.Namespace) -> int:
-    project = resolve_project(args)
-    root, trusted = project.root, project.trusted
+    root, trusted = resolve_project(args)
     settings = files.load_settings(root, trusted)
     rows = [row for row in setting_rows(settings) if is_key_under(row.key, args.key)]
     if args.key and not rows:
         parse_key_path(args.key.rstrip("."))
-    rows = rows if args.all else [element for element in rows if element.value is not None]
+    encoded = [select_fields(row, *JSON_FIELDS) for row in rows if args.all or row.value is not None]
+    encoded += _encode_unlisted(settings, args.key)
     if args.json:
-        print_json([_encode_setting(each_row) for each_row in rows] + _encode_unlisted(settings, args.key), 1)
+        print_json(encoded, 1)
         return 0
-    lines = [(entry.key, _format_value(entry.value), entry.origin) for entry in rows]
-    lines += [
-        (str(item["key"]), _format_value(item["value"]), str(item["origin"]))
-        for item in _encode_unlisted(settings, args.key)
-    ]
-    width = max((len(key) for key, *_ in lines), default=0)
-    for key, value, origin in lines:
-        text = f"{key:{width}}  {value:24}  {origin}" if args.origin else f"{key:{width}}  {value}"
+    width = max((len(str(item["key"])) for item in encoded), default=0)
+    for item in encoded:
+        text = f"{item['key']:{width}}  {_format_value(item['value'])}"
+        if args.origin:
+            text = f"{text:{width + 26}}  {item['origin']}"
         print(escape_text(text.rstrip()))
     for problem in settings.left_out:
         print(escape_text(f"! {problem}"))
@@ -102,28 +100,15 @@ def _print_settings(args: argparse.Namespace) -> int:
     return 0
 
 
-def _encode_setting(row: SettingRow) -> dict[str, object]:
-    return {
-        "key": row.key,
-        "value": row.value,
-        "origin": row.origin,
-        "default": row.default,
-        "about": row.about,
-        "kind": row.kind,
-        "choices": list(row.choices),
-        "writable": row.writable,
-    }
-
-
 def _encode_unlisted(settings: EffectiveSettings, prefix: str) -> list[dict[str, object]]:
     """Values in tables with free keys: those of plugins, and rules of single folders."""
     paths = [path for path in settings.origins if find_key(path) is None or path[0] == "projects"]
-    named = [(format_key(path), get_value(settings.values, path), settings.origin(path)) for path in paths]
-    return [
-        {"key": key, "value": _mask_secrets(key, value), "origin": at}
-        for key, value, at in named
-        if is_key_under(key, prefix)
-    ]
+    return [_encode_value(settings, path) for path in paths if is_key_under(format_key(path), prefix)]
+
+
+def _encode_value(settings: EffectiveSettings, path: tuple[str, ...]) -> dict[str, object]:
+    key, value = format_key(path), get_value(settings.values, path)
+    return {"key": key, "value": _mask_secrets(key, value), "origin": settings.origin(path)}
 
 
 def _mask_secrets(key: str, value: object) -> object:
@@ -134,17 +119,14 @@ def _mask_secrets(key: str, value: object) -> object:
 
 
 def _print_value(args: argparse.Namespace) -> int:
-    project = resolve_project(args)
-    root, trusted = project.root, project.trusted
-    path = parse_key_path(args.key)
-    settings = files.load_settings(root, trusted)
-    value, origin = _mask_secrets(format_key(path), get_value(settings.values, path)), settings.origin(path)
+    root, trusted = resolve_project(args)
+    encoded = _encode_value(files.load_settings(root, trusted), parse_key_path(args.key))
+    value = encoded["value"]
     if args.json:
-        result = {"key": format_key(path), "value": value, "origin": origin}
-        print_json(result)
+        print_json(encoded)
     elif value is not None:
-        print(escape_text(f"{_format_value(value)}  {origin}" if args.origin else _format_value(value)))
-    # As in `git config --get`: not set.
+        print(escape_text(_format_value(value) + (f"  {encoded['origin']}" if args.origin else "")))
+    # Exit code 1 if the key is not set, as in `git config --get`.
     return 0 if value is not None else 1
 
 
@@ -155,20 +137,20 @@ def _set_value(key: str, words: list[str], cwd: str) -> int:
     root = resolve_folder(cwd)
     for place in files.load_settings(root, is_trusted(root)).where(path):
         if place.layer in ("project", "environment", "managed"):
-            print(escape_text(f"but here {place} takes precedence"))
+            print(escape_text(f"but in this folder {place} takes precedence"))
     return 0
 
 
 def _unset_value(key: str) -> int:
     if not unassign_setting(key):
-        raise CockpitError(f"{key} is not set in {files.user_file()}", "cockpit config show --origin")
+        hint = "cockpit config show --origin shows where it is set"
+        raise CockpitError(f"{key} is not set in {files.user_file()}", hint)
     print(escape_text(f"removed {key} from {files.user_file()}"))
     return 0
 
 
 def _print_files(args: argparse.Namespace) -> int:
-    project = resolve_project(args)
-    root, trusted = project.root, project.trusted
+    root, trusted = resolve_project(args)
     rows = [("user", files.user_file(), True)]
     rows += [("project", path, trusted) for path in files.project_files(root)]
     managed = files.managed_file()
@@ -181,20 +163,13 @@ def _print_files(args: argparse.Namespace) -> int:
         print_json(encoded, 1)
         return 0
     for item in encoded:
-        state = (
-            ""
-            if item["exists"]
-            else "does not exist"
-            if item["read"]
-            else "not read: the folder is not trusted"
-        )
-        print(escape_text(f"{item['layer']:8}  {item['file']}  {state}".rstrip()))
+        state = "does not exist" if item["read"] else "not read: the folder is not trusted"
+        print(escape_text(f"{item['layer']:8}  {item['file']}  {'' if item['exists'] else state}".rstrip()))
     return 0
 
 
 def _check_files(args: argparse.Namespace) -> int:
-    project = resolve_project(args)
-    root, trusted = project.root, project.trusted
+    root, trusted = resolve_project(args)
     faults = _find_faults(root, trusted)
     if args.json:
         print_json(faults, 1)

@@ -1,12 +1,13 @@
-"""`cockpit commands|roles|instructions show`: one definition in detail, as a model would get it. Runs
-nothing.
-"""
+"""`cockpit commands|roles|instructions show`: a definition as a model would get it. Runs nothing."""
 
 import argparse
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from cockpit.builtin.files import instructions
+from cockpit.builtin.files.command_files import as_skill, expand_command
+from cockpit.builtin.files.skills.prompt_text import describe_limits, expand_skill
 from cockpit.cli.command import (
     UNTRUSTED_NOTE,
     add_options,
@@ -14,6 +15,7 @@ from cockpit.cli.command import (
     load_catalog,
     print_json,
     resolve_project,
+    select_fields,
     unknown_name,
 )
 from cockpit.cli.definition_list import DefinitionRow, format_fault, list_definitions, run_list_or_show
@@ -21,7 +23,7 @@ from cockpit.core.permission.rules import RoleRights, unknown_entries
 from cockpit.core.plugins.catalog import PluginCatalog
 from cockpit.core.subagents.child_agent import find_role
 from cockpit.errors import CockpitError
-from cockpit.formats.command_files import CommandFile, read_command
+from cockpit.formats.command_files import CommandFile, find_commands, read_command
 from cockpit.formats.role_tools import OTHER_AGENTS_TOOLS
 from cockpit.formats.substitution import ExpandedTemplate
 from cockpit.plugin.tools import Tool
@@ -41,17 +43,19 @@ def _show_command(argv: list[str]) -> int:
     parser.add_argument("--args", default="", help="the text typed after the command")
     add_options(parser, "json", "cwd", "trust")
     args = parser.parse_args(argv)
-    project = resolve_project(args)
-    root, trusted = project.root, project.trusted
+    root, trusted = resolve_project(args)
     name = args.name.removeprefix("/")
     rows = {row.name: row for row in list_definitions("commands", root, trusted) if row.loaded}
     if name not in rows:
         raise unknown_name("command", f"/{name}", [f"/{known}" for known in rows])
     expanded, limits = _expand_command(name, rows[name], args.args, root, trusted)
-    if args.json:
-        print_json(_encode_command(rows[name], expanded), 1)
+    if not args.json:
+        _print_command(rows[name], expanded, limits, root)
         return 0
-    _print_command(rows[name], expanded, limits, root)
+    encoded = rows[name].json()
+    if expanded is not None:
+        encoded |= select_fields(expanded, "text", "commands", "files")
+    print_json(encoded, 1)
     return 0
 
 
@@ -60,37 +64,24 @@ def _expand_command(
 ) -> tuple[ExpandedTemplate | None, str]:
     """The command's text with its arguments filled in (None if it is implemented in code), and its tool
     limits."""
-    from cockpit.builtin.files.command_files import as_skill, expand_command
-    from cockpit.builtin.files.skills.prompt_text import describe_limits, expand_skill
-    from cockpit.formats.command_files import find_commands
-
     catalog = load_catalog(root, trusted)
     command = catalog.get(Command, name)
     skill = next((item for item in catalog.all(Skill) if item.path and item.path == row.file), None)
     if skill is not None:
         return expand_skill(skill, arguments, root, "SESSION"), describe_limits(skill)
-    files = (
-        entry for entry in find_commands(Path(root), trusted, Path.home()) if isinstance(entry, CommandFile)
-    )
     plain = name.rpartition(":")[2] if name.startswith(("project:", "user:")) else name
-    file = next(
-        (element for element in files if element.name in (name, plain) and element.origin.file == row.file),
-        None,
-    )
-    if file is None and row.layer == "plugin" and row.file.endswith(".md"):
+    files = [
+        file
+        for file in find_commands(Path(root), trusted, Path.home())
+        if file.name in (name, plain) and file.origin.file == row.file
+    ]
+    if not files and row.layer == "plugin" and row.file.endswith(".md"):
         # A bundle's command is not in a folder of command files.
-        read = read_command(Path(row.file), name, "plugin", "claude")
-        file = read if isinstance(read, CommandFile) else None
-    if file is None or command is None:
+        files = [read_command(Path(row.file), name, "plugin", "claude")]
+    loaded = [file for file in files if isinstance(file, CommandFile)]
+    if not loaded or command is None:
         return None, ""
-    return expand_command(file, arguments, root, "SESSION"), describe_limits(as_skill(file))
-
-
-def _encode_command(row: DefinitionRow, expanded: ExpandedTemplate | None) -> dict[str, object]:
-    encoded: dict[str, object] = row.json()
-    if expanded is not None:
-        encoded |= {"text": expanded.text, "commands": list(expanded.commands), "files": list(expanded.files)}
-    return encoded
+    return expand_command(loaded[0], arguments, root, "SESSION"), describe_limits(as_skill(loaded[0]))
 
 
 def _print_command(row: DefinitionRow, expanded: ExpandedTemplate | None, limits: str, root: str) -> None:
@@ -104,9 +95,10 @@ def _print_command(row: DefinitionRow, expanded: ExpandedTemplate | None, limits
         return
     if limits:
         print(escape_text(f"  until the end of its turn: {limits}"))
-    for what, words in (("would run", expanded.commands), ("would read", expanded.files)):
-        for word in words:
-            print(escape_text(f"  {what}: {word}"))
+    for command in expanded.commands:
+        print(escape_text(f"  would run: {command}"))
+    for file in expanded.files:
+        print(escape_text(f"  would read: {file}"))
     print(f"\n{expanded.text}")
 
 
@@ -121,21 +113,15 @@ def _show_role(argv: list[str]) -> int:
     parser.add_argument("name", help="the role's name or one of its aliases")
     add_options(parser, "json", "cwd", "trust")
     args = parser.parse_args(argv)
-    project = resolve_project(args)
-    catalog = load_catalog(project.root, project.trusted)
+    catalog = load_catalog(*resolve_project(args))
     role = find_role(catalog, args.name)
     fields = _describe_role(role, catalog)
     if args.json:
         print_json({**fields, "instructions": role.instructions}, 1)
         return 0
     for key, value in fields.items():
-        if value not in ("", [], None, False, {}):
-            lines = (
-                [str(item) for item in value]
-                if key == "refused" and isinstance(value, list)
-                else [_format_value(value)]
-            )
-            for line in lines:
+        for line in value if key == "refused" and isinstance(value, list) else [_format_value(value)]:
+            if value:
                 print(escape_text(f"{key:<14}{line}"))
     print()
     for line in role.instructions.strip().splitlines():
@@ -144,17 +130,11 @@ def _show_role(argv: list[str]) -> int:
 
 
 def _describe_role(role: Role, catalog: PluginCatalog) -> dict[str, Json]:
-    """Everything about a role except its instructions; `tools` are those of the main agent that it really
-    gets."""
+    """Everything about a role except its instructions; `tools` are those of the main agent that it gets."""
     rights = RoleRights(role)
     tools = catalog.all(Tool)
-    missing = [
-        entry
-        for entry in unknown_entries(role.tools or (), tools)
-        if entry.partition("(")[0] not in OTHER_AGENTS_TOOLS
-    ]
+    unknown = unknown_entries(role.tools or (), tools)
     origin = role.origin
-    quota = {key: value for key, value in asdict(role.quota).items() if value is not None}
     return {
         "name": role.name,
         "description": role.description,
@@ -165,11 +145,11 @@ def _describe_role(role: Role, catalog: PluginCatalog) -> dict[str, Json]:
         "model": role.model or "inherit",
         "mode": role.mode or "the session's",
         "steps": role.max_steps,
-        "quota": quota,
+        "quota": {key: value for key, value in asdict(role.quota).items() if value is not None},
         "tools": [tool.name for tool in tools if not rights.withholds(tool)],
         "listed": list(role.tools) if role.tools is not None else "all tools of its parent",
         "denied": list(role.denied_tools),
-        "unknown tools": list(missing),
+        "unknown tools": [name for name in unknown if name.partition("(")[0] not in OTHER_AGENTS_TOOLS],
         "skills": list(role.skills),
         "mcp servers": list(role.mcp_servers) if role.mcp_servers is not None else "all",
         "background": role.background,
@@ -185,7 +165,7 @@ def _describe_role(role: Role, catalog: PluginCatalog) -> dict[str, Json]:
 
 def _format_value(value: Json) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{key} {entry}" for key, entry in value.items())
+        return ", ".join(f"{key} {item}" for key, item in value.items())
     if isinstance(value, list):
         return ", ".join(str(item) for item in value)
     return "yes" if value is True else str(value)
@@ -198,37 +178,28 @@ def run_instructions(argv: Sequence[str]) -> int:
 def _show_instructions(argv: list[str]) -> int:
     """Print the instructions a model gets when a session starts, or when it first touches a file."""
     parser = argparse.ArgumentParser(
-        prog="cockpit instructions show", description="Show what a model is told."
+        prog="cockpit instructions show", description="Show the instructions that a model gets."
     )
     parser.add_argument("file", nargs="?", help="show what is added when the model touches this file")
     add_options(parser, "cwd", "trust")
     args = parser.parse_args(argv)
-    project = resolve_project(args)
-    root, trusted = project.root, project.trusted
-    text = (
-        _load_instructions_for_file(Path(root), args.file, trusted)
-        if args.file
-        else _load_initial_instructions(Path(root), trusted)
-    )
+    root, trusted = resolve_project(args)
+    if args.file:
+        text = _load_instructions_for_file(Path(root), args.file, trusted)
+    else:
+        text = instructions.collect_instruction_files(Path(root), trusted, Path.home())
     print(text or "there are no instructions")
     if not trusted:
         print(UNTRUSTED_NOTE)
     return 0
 
 
-def _load_initial_instructions(root: Path, trusted: bool) -> str:
-    from cockpit.builtin.files.instructions import collect_instruction_files
-
-    return collect_instruction_files(root, trusted, Path.home())
-
-
 def _load_instructions_for_file(root: Path, file: str, trusted: bool) -> str:
-    from cockpit.builtin.files.instructions import InstructionMemory, find_new_instructions
-
     path = Path(file).expanduser()
     relative = path.relative_to(root) if path.is_relative_to(root) else path
     if not (root / relative).is_file():
-        raise CockpitError(f"{file} is not a file in {root}", "give its path relative to that folder")
+        raise CockpitError(f"{file} is not a file in {root}", "pass its path relative to that folder")
     if not trusted:
         return ""
-    return "\n\n".join(find_new_instructions(InstructionMemory(), root, [str(relative)], Path.home()))
+    memory = instructions.InstructionMemory()
+    return "\n\n".join(instructions.find_new_instructions(memory, root, [str(relative)], Path.home()))

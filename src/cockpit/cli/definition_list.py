@@ -1,12 +1,11 @@
-"""`cockpit skills|roles|commands|hooks|mcp|permissions|instructions list`: what was loaded, and why the rest
-was not.
+"""`cockpit skills|roles|commands|hooks|mcp|instructions list`: what was loaded, and why the rest was not.
 
-Listing runs nothing. A broken file is a row like any other.
+Listing runs nothing. A file that could not be loaded is a row like any other.
 """
 
 import argparse
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from cockpit.cli.command import (
@@ -16,12 +15,12 @@ from cockpit.cli.command import (
     load_catalog,
     print_json,
     resolve_project,
+    select_fields,
 )
 from cockpit.core.plugins.catalog import CatalogEntry, PluginCatalog
-from cockpit.plugin.origin import FileProblem, Layer, Origin
+from cockpit.plugin.origin import FileProblem, Origin
 from cockpit.plugin.values import Command, Role, Skill
 from cockpit.protocol.messages import Json
-from cockpit.settings import files, permissions
 
 HOOK_OF_KIND: Mapping[str, str] = {
     "skills": "register_skills",
@@ -48,12 +47,8 @@ class DefinitionRow:
     def json(self) -> dict[str, object]:
         """The row as `--json` prints it."""
         return {
-            "name": self.name,
-            "file": self.file,
-            "layer": self.layer,
-            "fields": dict(self.fields),
-            "shadows": list(self.shadows),
-            "refused": encode_faults(self.refused),
+            **select_fields(self, "name", "file", "layer", "fields", "shadows"),
+            "refused": [asdict(fault) for fault in self.refused],
         }
 
 
@@ -62,42 +57,52 @@ def run_list(kind: str, argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog=f"cockpit {kind} list", description=f"The {kind} of this folder.")
     add_options(parser, "json", "cwd", "trust")
     args = parser.parse_args(list(argv))
-    project = resolve_project(args)
-    root, trusted = project.root, project.trusted
+    root, trusted = resolve_project(args)
     rows = list_definitions(kind, root, trusted)
     if args.json:
         print_json([row.json() for row in rows], 1)
         return 0
-    for line in _format_rows(kind, rows, root, trusted):
-        print(line)
+    width = max((len(row.name) for row in rows), default=0)
+    for row in rows:
+        for line in _format_row(row, root, width):
+            print(escape_text(line))
+    if not rows:
+        print(f"no {kind} here")
+    if not trusted:
+        print(UNTRUSTED_NOTE)
     return 0
 
 
 def run_list_or_show(kind: str, argv: Sequence[str], show: Callable[[list[str]], int]) -> int:
-    """`cockpit KIND [list|show]`; `show` gets the arguments behind the word."""
+    """`cockpit KIND [list|show]`; `show` gets the arguments after that word."""
     arguments = list(argv)
     if arguments[:1] == ["show"]:
         return show(arguments[1:])
     return run_list(kind, arguments[1:] if arguments[:1] == ["list"] else arguments)
 
 
-def list_definitions(kind: str, root: str, trusted: bool) -> tuple[DefinitionRow, ...]:
+def list_definitions(kind: str, root: str, trusted: bool) -> list[DefinitionRow]:
     """The rows of `kind` for the folder `root`, sorted by name."""
-    rows = (
-        _LISTERS[kind](root, trusted)
-        if kind in _LISTERS
-        else _list_registered(kind, load_catalog(root, trusted))
-    )
-    return tuple(sorted(rows, key=lambda row: (row.name, row.file)))
+    if kind == "instructions":
+        rows = _list_instructions(Path(root), trusted)
+    else:
+        rows = _list_registered(kind, load_catalog(root, trusted))
+    return sorted(rows, key=lambda row: (row.name, row.file))
+
+
+def _list_instructions(root: Path, trusted: bool) -> list[DefinitionRow]:
+    from cockpit.builtin.files.instructions import build_refusal_check
+    from cockpit.formats.instructions import list_instructions
+
+    rows = list_instructions(root, trusted, Path.home(), build_refusal_check(root))
+    return [_build_origin_row(name, origin) for name, origin in rows]
 
 
 def _list_registered(kind: str, catalog: PluginCatalog) -> list[DefinitionRow]:
     hook = HOOK_OF_KIND[kind]
-    entries = catalog.by_hook[hook].values()
-    rows = [_build_row(entry) for entry in entries if _is_listed(kind, entry)]
-    return rows + [
-        _build_origin_row(item.name, item.origin, False) for item in catalog.unloaded.get(hook, ())
-    ]
+    rows = [_build_row(entry) for entry in catalog.by_hook[hook].values() if _is_listed(kind, entry)]
+    unloaded = catalog.unloaded.get(hook, ())
+    return rows + [_build_origin_row(item.name, item.origin, loaded=False) for item in unloaded]
 
 
 def _is_listed(kind: str, entry: CatalogEntry) -> bool:
@@ -110,8 +115,7 @@ def _is_listed(kind: str, entry: CatalogEntry) -> bool:
 def _build_row(entry: CatalogEntry) -> DefinitionRow:
     if entry.origin is None:
         return DefinitionRow(entry.name, "", entry.layer, _describe_entry(entry), entry.hides)
-    row = _build_origin_row(entry.name, entry.origin)
-    return replace(row, shadows=entry.hides)
+    return replace(_build_origin_row(entry.name, entry.origin), shadows=entry.hides)
 
 
 def _build_origin_row(name: str, origin: Origin, loaded: bool = True) -> DefinitionRow:
@@ -131,85 +135,15 @@ def _describe_entry(entry: CatalogEntry) -> dict[str, Json]:
     return fields
 
 
-def _build_permission_row(entry: permissions.PermissionEntry) -> DefinitionRow:
-    """The row of a permission rule. An offered rule counts as refused until the user adopts it."""
-    fields: dict[str, Json] = {"level": entry.level, "scope": entry.scope, "applies": entry.applies}
-    layer = "user" if entry.scope == "everywhere" else "project"
-    refused: tuple[FileProblem, ...] = ()
-    if not entry.applies:
-        remedy = f"adopt it with cockpit permissions adopt '{entry.text}'"
-        refused = (
-            FileProblem(
-                entry.source, entry.line, "rules of other agents' files allow nothing by themselves", remedy
-            ),
-        )
-    return DefinitionRow(entry.text, entry.source, layer, fields, (), refused, entry.applies)
-
-
-def _build_unread_row(entry: permissions.UnreadableEntry, root: str) -> DefinitionRow:
-    """The row of a rules file that could not be read, under the name of the file."""
-    layer: Layer = "project" if Path(entry.source).is_relative_to(root) else "user"
-    layer = "managed" if Path(entry.source) == files.managed_file() else layer
-    fault = FileProblem(entry.source, entry.line, entry.reason, entry.remedy)
-    return DefinitionRow(shorten_path(entry.source, root), entry.source, layer, {}, (), (fault,), False)
-
-
-def list_permissions(
-    root: str, trusted: bool
-) -> list[tuple[DefinitionRow, permissions.PermissionEntry | None]]:
-    """Every rule of `root` as a row, paired with its entry; None for a file that could not be read."""
-    rules, broken = permissions.read_entries(root, trusted)
-    return [(_build_permission_row(rule), rule) for rule in rules] + [
-        (_build_unread_row(item, root), None) for item in broken
-    ]
-
-
-def _list_permission_rows(root: str, trusted: bool) -> list[DefinitionRow]:
-    return [row for row, _ in list_permissions(root, trusted)]
-
-
-def _list_instructions(root: str, trusted: bool) -> list[DefinitionRow]:
-    from cockpit.builtin.files.instructions import build_refusal_check
-    from cockpit.formats.instructions import list_instructions
-
-    rows = list_instructions(Path(root), trusted, Path.home(), build_refusal_check(Path(root)))
-    return [_build_origin_row(name, origin) for name, origin in rows]
-
-
-_LISTERS: Mapping[str, Callable[[str, bool], list[DefinitionRow]]] = {
-    "permissions": _list_permission_rows,
-    "instructions": _list_instructions,
-}
-
-
-def _format_rows(kind: str, rows: Iterable[DefinitionRow], root: str, trusted: bool) -> list[str]:
-    """The rows as text: name, layer and file, and below each what it shadows and what was refused."""
-    rows = list(rows)
-    lines = [line for row in rows for line in _format_row(row, root, max(len(entry.name) for entry in rows))]
-    if not rows:
-        lines.append(f"no {kind} here")
-    if not trusted:
-        lines.append(UNTRUSTED_NOTE)
-    return lines
-
-
 def _format_row(row: DefinitionRow, root: str, width: int) -> list[str]:
+    """Name, layer and file, and below them the files it shadows and what was refused."""
     what = str(row.fields.get("description") or row.fields.get("command") or "")
     what = what if len(what) <= 70 else f"{what[:69]}…"
     where = shorten_path(row.file, root) or str(row.fields.get("plugin", ""))
     sign = "✗" if not row.loaded else "○" if row.fields.get("enabled") is False else " "
-    lines = [escape_text(f"{sign} {row.name:{min(width, 34)}}  {row.layer:8}  {where:40}  {what}").rstrip()]
-    lines += [escape_text(f"    hides {shorten_path(path, root)}") for path in row.shadows]
-    lines += [escape_text(f"    refused {format_fault(fault, root)}") for fault in row.refused]
-    return lines
-
-
-def encode_faults(faults: Iterable[FileProblem]) -> list[dict[str, object]]:
-    """Faults as `--json` prints them."""
-    return [
-        {"file": fault.file, "line": fault.line, "reason": fault.reason, "remedy": fault.remedy}
-        for fault in faults
-    ]
+    lines = [f"{sign} {row.name:{min(width, 34)}}  {row.layer:8}  {where:40}  {what}".rstrip()]
+    lines += [f"    hides {shorten_path(path, root)}" for path in row.shadows]
+    return lines + [f"    refused {format_fault(fault, root)}" for fault in row.refused]
 
 
 def format_fault(fault: FileProblem, root: str) -> str:
@@ -217,11 +151,9 @@ def format_fault(fault: FileProblem, root: str) -> str:
     return str(replace(fault, file=shorten_path(fault.file, root)))
 
 
-def shorten_path(file: str, root: str) -> str:
+def shorten_path(file: str, root: str = "") -> str:
     """`file` relative to `root`, or to the home folder as `~/...`, if it is inside one of them."""
-    for base, sign in ((Path(root), ""), (Path.home(), "~/")):
-        try:
-            return f"{sign}{Path(file).relative_to(base).as_posix()}" if file else ""
-        except ValueError:
-            continue
+    for base, prefix in ((root, ""), (Path.home(), "~/")):
+        if file and base and Path(file).is_relative_to(base):
+            return f"{prefix}{Path(file).relative_to(base).as_posix()}"
     return file

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -30,17 +30,17 @@ AREA = "language servers"
 
 @dataclass(frozen=True, slots=True)
 class DoctorCheck:
-    """A finding. `mend` is the command that fixes it, empty if nothing is wrong."""
+    """The result of a check. `fix` is the command that fixes it, empty if nothing is wrong."""
 
     area: str
     name: str
     state: CheckState
     found: str
-    mend: str = ""
+    fix: str = ""
 
 
 def check_language_servers(root: str, catalog: PluginCatalog) -> Iterator[DoctorCheck]:
-    """Each language server once: the first of a language that is installed, or the one that could be."""
+    """One result for each language server: the first of a language that is installed, or could be."""
     languages = catalog.all(Language)
     reported: set[str] = set()
     for candidate in language_servers.find_candidates(root, languages, trust.is_trusted(root) is True):
@@ -50,10 +50,8 @@ def check_language_servers(root: str, catalog: PluginCatalog) -> Iterator[Doctor
         reported.add(name)
         files = f", {candidate.files} files here" if candidate.files else ""
         if candidate.state == "absent":
-            mend = (
-                candidate.server.install or f"install {candidate.server.command[0]} and have it on the PATH"
-            )
-            yield DoctorCheck(AREA, name, "optional", f"not found; for {candidate.language}{files}", mend)
+            fix = candidate.server.install or f"install {candidate.server.command[0]} in a folder of PATH"
+            yield DoctorCheck(AREA, name, "optional", f"not found; for {candidate.language}{files}", fix)
         else:
             why = f"; {candidate.why}" if candidate.why else ""
             yield DoctorCheck(AREA, name, "ok", f"{candidate.program}; for {candidate.language}{files}{why}")
@@ -71,10 +69,11 @@ def _check_grammars(languages: tuple[Language, ...]) -> Iterator[DoctorCheck]:
             LanguageParser(language).grammar()
         except (ImportError, AttributeError, OSError, TypeError, ValueError) as error:
             broken += 1
-            mend = f"pip install --force-reinstall {module.replace('_', '-')}"
-            yield DoctorCheck(
-                AREA, f"grammar {language.name}", "optional", f"{module} does not load: {error}", mend
+            name, fix = (
+                f"grammar {language.name}",
+                f"pip install --force-reinstall {module.replace('_', '-')}",
             )
+            yield DoctorCheck(AREA, name, "optional", f"{module} does not load: {error}", fix)
     if with_grammar:
         yield DoctorCheck(AREA, "grammars", "ok", f"{len(with_grammar) - broken} of {len(with_grammar)} load")
 
@@ -126,26 +125,23 @@ def find_install_command(program: str, which: Callable[[str], str | None] = shut
 
 
 def _check_python() -> Iterator[DoctorCheck]:
-    version = platform.python_version()
-    is_new = sys.version_info >= (3, 11)
-    mend = "" if is_new else "install Python 3.11 or newer"
     yield DoctorCheck("cockpit", "cockpit", "ok", f"{__version__} in {Path(sys.prefix)}")
-    yield DoctorCheck(
-        "cockpit", "python", "ok" if is_new else "missing", f"{version} on {platform.system()}", mend
-    )
+    version = f"{platform.python_version()} on {platform.system()}"
+    is_new = sys.version_info >= (3, 11)
+    fix = "" if is_new else "install Python 3.11 or newer"
+    yield DoctorCheck("cockpit", "python", "ok" if is_new else "missing", version, fix)
 
 
 def _check_terminal(environment: Mapping[str, str]) -> Iterator[DoctorCheck]:
     columns, lines = shutil.get_terminal_size()
     colours = detect_colour_depth(environment)
-    wide: CheckState = "ok" if columns >= 60 and lines >= 16 else "optional"
-    yield DoctorCheck(
-        "terminal", "size", wide, f"{columns} x {lines}", "" if wide == "ok" else "make it 60 x 16 or larger"
-    )
-    mend = "" if colours == "true colour" else "export COLORTERM=truecolor, if your terminal supports it"
-    yield DoctorCheck("terminal", "colours", "ok" if not mend else "optional", colours, mend)
-    kitty = environment.get("TERM_PROGRAM", environment.get("TERM", "?"))
-    yield DoctorCheck("terminal", "keys", "ok", f"{kitty}; Ctrl+J breaks a line where Shift+Enter cannot")
+    fix = "" if columns >= 60 and lines >= 16 else "make it 60 x 16 or larger"
+    yield DoctorCheck("terminal", "size", "optional" if fix else "ok", f"{columns} x {lines}", fix)
+    fix = "" if colours == "true colour" else "export COLORTERM=truecolor, if your terminal supports it"
+    yield DoctorCheck("terminal", "colours", "optional" if fix else "ok", colours, fix)
+    terminal = environment.get("TERM_PROGRAM", environment.get("TERM", "?"))
+    keys = f"{terminal}; where Shift+Enter does not break the line, Ctrl+J does"
+    yield DoctorCheck("terminal", "keys", "ok", keys)
     yield _check_clipboard(environment)
 
 
@@ -169,53 +165,51 @@ def _check_clipboard(environment: Mapping[str, str]) -> DoctorCheck:
 
 
 def _check_programs() -> Iterator[DoctorCheck]:
-    yield _check_program("programs", "git", "missing", "required to show changes and to work safely")
-    yield _check_program("programs", "rg", "optional", "without it search is done in Python")
+    yield _check_program("git", "missing", "required to show changes and to work safely")
+    yield _check_program("rg", "optional", "without it, cockpit searches in Python, which is slower")
 
 
-def _check_program(area: str, name: str, absent: CheckState, why: str) -> DoctorCheck:
+def _check_program(name: str, absent: CheckState, why: str) -> DoctorCheck:
     if shutil.which(name) is None:
-        return DoctorCheck(area, name, absent, f"not found; {why}", find_install_command(name))
-    return DoctorCheck(area, name, "ok", _read_version(name))
+        return DoctorCheck("programs", name, absent, f"not found; {why}", find_install_command(name))
+    return DoctorCheck("programs", name, "ok", _read_version(name))
 
 
 def _read_version(name: str) -> str:
     try:
-        ended = subprocess.run((name, "--version"), capture_output=True, text=True, timeout=5, check=False)
+        completed = subprocess.run(
+            (name, "--version"), capture_output=True, text=True, timeout=5, check=False
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
-        return f"found, but it does not respond: {error}"
-    return (ended.stdout or ended.stderr).strip().split("\n")[0][:60]
+        return f"installed, but does not respond: {error}"
+    return (completed.stdout or completed.stderr).strip().split("\n")[0][:60]
 
 
 def _check_sandbox() -> Iterator[DoctorCheck]:
-    """The sandbox level that really works: tried in the same way as a session tries it."""
+    """The sandbox level that works here, probed in the same way as a session does."""
     from cockpit.workspace.sandbox.probe import probe_sandbox
 
     probed = probe_sandbox()
-    isolation = probed.isolation
     if probed.features is not None:
         yield DoctorCheck("sandbox", "isolation", "ok", f"full: {_read_version(probed.features.program)}")
         return
-    mend = next(iter(re.findall(r"`([^`]+)`", isolation.reason)), "")
-    level = "partial: Landlock restricts only files and TCP" if isolation.level == "partial" else "none"
-    yield DoctorCheck("sandbox", "isolation", "optional", f"{level}; {isolation.reason}", mend)
+    reason = probed.isolation.reason
+    command = re.search(r"`([^`]+)`", reason)
+    level = (
+        "partial: Landlock restricts only files and TCP" if probed.isolation.level == "partial" else "none"
+    )
+    yield DoctorCheck("sandbox", "isolation", "optional", f"{level}; {reason}", command[1] if command else "")
 
 
 def _check_folder() -> Iterator[DoctorCheck]:
     root = str(Path.cwd())
     answer = trust.is_trusted(root)
     words = {True: "trusted", False: "not trusted: its settings are ignored", None: "not decided yet"}
-    yield DoctorCheck(
-        "this folder",
-        "trust",
-        "ok" if answer else "optional",
-        words[answer],
-        "" if answer else "cockpit --trust",
-    )
+    fix = "" if answer else "cockpit --trust"
+    yield DoctorCheck("this folder", "trust", "optional" if fix else "ok", words[answer], fix)
     for name, folder in (("settings", paths.config()), ("sessions", paths.state())):
-        good = _is_writable(folder)
-        mend = "" if good else f"mkdir -p '{folder}' && chmod u+rwx '{folder}'"
-        yield DoctorCheck("this folder", name, "ok" if good else "missing", str(folder), mend)
+        fix = "" if _is_writable(folder) else f"mkdir -p '{folder}' && chmod u+rwx '{folder}'"
+        yield DoctorCheck("this folder", name, "missing" if fix else "ok", str(folder), fix)
 
 
 def _is_writable(folder: Path) -> bool:
@@ -225,23 +219,21 @@ def _is_writable(folder: Path) -> bool:
 
 
 def _check_plugins_and_keys(catalog: PluginCatalog) -> Iterator[DoctorCheck]:
-    remote = [
-        model for model in catalog.all(Model) if not model.local and model.name not in ("offline", "scripted")
+    remote = [model for model in catalog.all(Model) if not model.local]
+    ready = [
+        model.name for model in remote if model.name not in ("offline", "scripted") and not model.ready()
     ]
-    ready = [model.name for model in remote if not model.ready()]
     if ready:
         yield DoctorCheck("models", "keys", "ok", ", ".join(ready))
     else:
         yield DoctorCheck("models", "keys", "optional", "none; the offline model is used", "cockpit connect")
+    total = len(catalog.plugins)
     broken = [entry.found for entry in catalog.plugins if entry.found.state == "failed"]
-    yield DoctorCheck(
-        "plugins", "loaded", "ok", f"{len(catalog.plugins) - len(broken)} of {len(catalog.plugins)}"
-    )
+    yield DoctorCheck("plugins", "loaded", "ok", f"{total - len(broken)} of {total}")
     for plugin in broken:
-        mend = f"cockpit plugins doctor {plugin.name}"
-        if plugin.is_ours:
-            mend = "pip install --force-reinstall cockpit-agent"
-        yield DoctorCheck("plugins", plugin.name, "missing", plugin.reason, mend)
+        ours = "pip install --force-reinstall cockpit-agent"
+        fix = ours if plugin.is_ours else f"cockpit plugins doctor {plugin.name}"
+        yield DoctorCheck("plugins", plugin.name, "missing", plugin.reason, fix)
 
 
 STATE_LABELS = {"ok": "ok  ", "optional": "-   ", "missing": "MISS"}
@@ -256,20 +248,10 @@ def main(argv: Sequence[str]) -> int:
     args = parser.parse_args(list(argv))
     checks = run_checks()
     if args.json:
-        print_json([_encode_check(entry) for entry in checks])
+        print_json([asdict(check) for check in checks])
     else:
         _print_checks(checks)
-    return 1 if any(item.state == "missing" for item in checks) else 0
-
-
-def _encode_check(check: DoctorCheck) -> dict[str, str]:
-    return {
-        "area": check.area,
-        "name": check.name,
-        "state": check.state,
-        "found": check.found,
-        "mend": check.mend,
-    }
+    return 1 if any(check.state == "missing" for check in checks) else 0
 
 
 def _print_checks(checks: tuple[DoctorCheck, ...]) -> None:
@@ -278,5 +260,5 @@ def _print_checks(checks: tuple[DoctorCheck, ...]) -> None:
         if check.area != area:
             area = check.area
             print(f"\n{area}")
-        mend = f"   -> {check.mend}" if check.mend else ""
-        print(f"  {STATE_LABELS[check.state]} {check.name:22} {check.found}{mend}")
+        fix = f"   -> {check.fix}" if check.fix else ""
+        print(f"  {STATE_LABELS[check.state]} {check.name:22} {check.found}{fix}")

@@ -15,16 +15,12 @@ from cockpit.cli.command import (
     escape_text,
     print_json,
     resolve_project,
+    select_fields,
 )
+from cockpit.cli.definition_list import shorten_path
 from cockpit.errors import CockpitError
-from cockpit.formats.imports.plan import (
-    AGENTS,
-    ImportRow,
-    apply_import,
-    collect_settings,
-    plan_import,
-    select_loosening,
-)
+from cockpit.formats.imports import plan
+from cockpit.formats.imports.plan import AGENTS, ImportRow
 from cockpit.settings import files
 
 STATE_SIGNS = {"new": "+", "there": "=", "other": "!", "in place": "·", "left": "-"}
@@ -41,19 +37,17 @@ def main(argv: Sequence[str]) -> int:
     args = _parser().parse_args(list(argv))
     requested = set(args.agents) or {"all"}
     if unknown := sorted(requested - {*AGENTS, "all"}):
-        raise CockpitError(f"unknown agent {unknown[0]}", f"choose from {', '.join(AGENTS)}, all")
-    project = resolve_project(args)
-    root, trusted = project.root, project.trusted
+        raise CockpitError(f"unknown agent {unknown[0]!r}", f"choose from {', '.join(AGENTS)}, all")
+    root, trusted = resolve_project(args)
     agents = list(AGENTS) if "all" in requested else requested
-    rows = plan_import(
-        collect_settings(agents, Path(root), trusted, Path.home(), _list_providers(root)), args.copy
-    )
-    written = apply_import(rows, _confirm_loosening(args, rows)) if args.apply else []
+    found = plan.collect_settings(agents, Path(root), trusted, Path.home(), _list_providers(root))
+    rows = plan.plan_import(found, args.copy)
+    written = plan.apply_import(rows, _confirm_loosening(args, rows)) if args.apply else []
     if args.json:
         print_json([_encode_row(row, written) for row in rows], 1)
         return 0
     _print_rows(rows, written, args.apply)
-    if not trusted and not args.json:
+    if not trusted:
         print(UNTRUSTED_NOTE)
     return 0
 
@@ -65,9 +59,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("agents", nargs="*", metavar="AGENT", help=f"{', '.join(AGENTS)} or all (default)")
     parser.add_argument("--apply", action="store_true", help="write the new settings")
-    parser.add_argument(
-        "--yes", action="store_true", help="also import what allows more than now, without asking"
-    )
+    text = "also import what allows more than now, without asking"
+    parser.add_argument("--yes", action="store_true", help=text)
     parser.add_argument("--copy", action="store_true", help="also import what cockpit reads in place")
     add_options(parser, "json", "cwd", "trust")
     return parser
@@ -81,8 +74,8 @@ def _list_providers(root: str) -> tuple[str, ...]:
 
 
 def _confirm_loosening(args: argparse.Namespace, rows: list[ImportRow]) -> bool:
-    """Whether the user agrees to what allows more. Without a terminal the answer is no."""
-    loosening = select_loosening(rows)
+    """Whether the user agrees to settings that allow more than now. Without a terminal the answer is no."""
+    loosening = plan.select_loosening(rows)
     if args.yes or not loosening:
         return bool(args.yes)
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
@@ -95,18 +88,9 @@ def _confirm_loosening(args: argparse.Namespace, rows: list[ImportRow]) -> bool:
 
 
 def _encode_row(row: ImportRow, written: list[ImportRow]) -> dict[str, object]:
-    setting = row.setting
     return {
-        "agent": setting.agent,
-        "what": setting.what,
-        "name": setting.name,
-        "file": setting.file,
-        "line": setting.line,
-        "state": row.state,
-        "becomes": row.becomes,
-        "why": row.why,
-        "loosens": setting.loosens,
-        "notes": list(setting.notes),
+        **select_fields(row.setting, "agent", "what", "name", "file", "line", "loosens", "notes"),
+        **select_fields(row, "state", "becomes", "why"),
         "written": row in written,
     }
 
@@ -127,9 +111,8 @@ def _print_rows(rows: list[ImportRow], written: list[ImportRow], is_applied: boo
     words = ", ".join(f"{count} {STATE_WORDS[state]}" for state, count in counts.items() if count)
     print(f"\n{words}")
     if is_applied:
-        print(
-            escape_text(f"wrote {len(written)} setting{'s' if len(written) != 1 else ''} to {paths.config()}")
-        )
+        plural = "" if len(written) == 1 else "s"
+        print(escape_text(f"wrote {len(written)} setting{plural} to {paths.config()}"))
     elif counts["new"]:
         print("nothing was written; run with --apply to import")
 
@@ -137,15 +120,10 @@ def _print_rows(rows: list[ImportRow], written: list[ImportRow], is_applied: boo
 def _format_row(row: ImportRow, width: int, is_written: bool) -> list[str]:
     setting = row.setting
     name = setting.name if len(setting.name) <= width else f"{setting.name[: width - 1]}…"
-    where = f"{_shorten_path(setting.file)}:{setting.line}" if setting.line else _shorten_path(setting.file)
+    where = shorten_path(setting.file) + (f":{setting.line}" if setting.line else "")
     sign = "✓" if is_written else STATE_SIGNS[row.state]
+    details = [row.why]
+    if row.state in ("new", "other"):
+        details = [f"-> {row.becomes}" if row.becomes else "", row.why, *setting.notes]
     line = f"{sign} {setting.what:8}  {name:{width}}  {where}"
-    more = [f"-> {row.becomes}"] if row.becomes and row.state in ("new", "other") else []
-    notes = setting.notes if row.state in ("new", "other") else ()
-    more += [item for item in (row.why, *notes) if item]
-    return [line, *(f"             {entry}" for entry in more)]
-
-
-def _shorten_path(file: str) -> str:
-    path = Path(file)
-    return f"~/{path.relative_to(Path.home()).as_posix()}" if path.is_relative_to(Path.home()) else file
+    return [line, *(f"             {detail}" for detail in details if detail)]

@@ -10,24 +10,22 @@ from pathlib import Path
 
 from cockpit.builtin.commands.connect import save_connection, try_connection
 from cockpit.builtin.models.openai_chat.presets import ProviderEntry, presets
-from cockpit.cli.command import add_options, load_catalog, print_json
+from cockpit.cli.command import add_options, is_trusted, load_catalog, print_json
 from cockpit.plugin.models import Model, ModelFailed
-from cockpit.settings import files, trust
+from cockpit.settings import files
 
 
 def run_connect(argv: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="cockpit connect", description="Connect a model provider: enter a key, test it and store it."
-    )
-    parser.add_argument(
-        "preset", nargs="?", help="openai, deepseek, ollama, ... (default: choose from a list)"
-    )
+    about = "Connect a model provider: enter a key, test it and store it."
+    parser = argparse.ArgumentParser(prog="cockpit connect", description=about)
+    text = "openai, deepseek, ollama, ... (default: choose from a list)"
+    parser.add_argument("preset", nargs="?", help=text)
     parser.add_argument("--base-url", default="", help="another address with the same API")
     parser.add_argument("--model", default="", help="the default model")
     parser.add_argument("--key-stdin", action="store_true", help="read the key from stdin")
     args = parser.parse_args(list(argv))
     root = str(Path.cwd())
-    trusted = trust.is_trusted(root) is True
+    trusted = is_trusted(root)
     environment = files.load_environment(root, trusted)
     rows = presets(environment, files.load_settings(root, trusted).table("plugins.openai_chat"))
     row = _choose_preset(rows, args.preset)
@@ -38,7 +36,7 @@ def run_connect(argv: Sequence[str]) -> int:
 
 
 def _choose_preset(rows: tuple[ProviderEntry, ...], name: str | None) -> ProviderEntry | None:
-    """The preset called `name`, or the one the user picks by number or name."""
+    """The preset called `name`, else the preset that the user selects by number or name."""
     if name is None:
         if not sys.stdin.isatty():
             print("cockpit connect: name a preset", *(row.name for row in rows), sep="\n  ", file=sys.stderr)
@@ -49,10 +47,8 @@ def _choose_preset(rows: tuple[ProviderEntry, ...], name: str | None) -> Provide
     for number, row in enumerate(rows, start=1):
         if name in (row.name, str(number)):
             return row
-    print(
-        f"cockpit connect: there is no preset {name!r}: {', '.join(row.name for row in rows)}",
-        file=sys.stderr,
-    )
+    names = ", ".join(row.name for row in rows)
+    print(f"cockpit connect: unknown preset {name!r}; choose one of {names}", file=sys.stderr)
     return None
 
 
@@ -72,18 +68,14 @@ async def _connect_provider(
     print(f"Connecting to {base_url or row.base_url} ...")
     attempt = await try_connection(row.name, key, base_url, environment, model)
     if not attempt.ok:
-        print(
-            f"cockpit connect: {attempt.message}" + (f"; {attempt.hint}" if attempt.hint else ""),
-            file=sys.stderr,
-        )
+        hint = f"; {attempt.hint}" if attempt.hint else ""
+        print(f"cockpit connect: {attempt.message}{hint}", file=sys.stderr)
         return 1
     where = save_connection(attempt, key, environment, model)
     shown = ", ".join(attempt.models[:8]) + (", ..." if len(attempt.models) > 8 else "")
     print(f"Connected. {len(attempt.models)} models: {shown}")
-    print(
-        f"The default model is now {attempt.provider}:{model or attempt.default}"
-        + (f"; the key is stored in {where}" if where else "")
-    )
+    stored = f"; the key is stored in {where}" if where else ""
+    print(f"The default model is now {attempt.provider}:{model or attempt.default}{stored}")
     return 0
 
 
@@ -100,8 +92,8 @@ def run_models(argv: Sequence[str]) -> int:
     catalog = load_catalog(str(Path.cwd()))
     models = [model for model in catalog.all(Model) if args.provider in (None, model.name)]
     if not models:
-        names = ", ".join(entry.name for entry in catalog.all(Model))
-        print(f"there is no provider {args.provider}; providers: {names}")
+        names = ", ".join(model.name for model in catalog.all(Model))
+        print(f"unknown provider {args.provider!r}; choose one of {names}")
         return 2
     rows = asyncio.run(_query_providers(models, ask=args.provider is not None))
     if args.json:

@@ -1,5 +1,5 @@
-"""`cockpit patch FILE|-`: apply a patch to a folder, all or nothing. No session, no model and no approval:
-the caller has read the patch.
+"""`cockpit patch FILE|-`: apply a patch to a folder, all or nothing. There is no session, no model and no
+approval, because the caller has read the patch.
 """
 
 import argparse
@@ -37,7 +37,7 @@ def main(argv: Sequence[str]) -> int:
     args = parser.parse_args(list(argv))
     root = Path(args.root).expanduser()
     if not root.is_dir():
-        parser.error(f"there is no folder {args.root}")
+        parser.error(f"{args.root} is not a folder; name an existing folder with --root")
     try:
         raw = sys.stdin.buffer.read() if args.file == "-" else Path(args.file).expanduser().read_bytes()
     except OSError as error:
@@ -100,14 +100,9 @@ def _encode_change(change: FileChange, planned: WorkspacePatch) -> Json:
     diff = make_diff(change)
     placed = planned.patch.placed.get(change.path, ())
     hunks: list[Json] = [
-        {
-            "hunk": item.number,
-            "patch_line": item.place,
-            "line": item.line,
-            "asked": item.asked,
-            "matched": item.how,
-        }
-        for item in placed
+        {"hunk": hunk.number, "patch_line": hunk.place, "line": hunk.line, "asked": hunk.asked}
+        | {"matched": hunk.how}
+        for hunk in placed
     ]
     return {
         "path": os.fsencode(change.path).decode("utf-8", "replace"),
@@ -121,6 +116,6 @@ def _encode_change(change: FileChange, planned: WorkspacePatch) -> Json:
 
 
 def _escape_text(text: str) -> str:
-    """`text` without anything a terminal would act on, except newlines and tabs."""
-    signs = (c if c in "\n\t" or c.isprintable() else f"\\x{ord(c):02x}" for c in text)
-    return os.fsencode("".join(signs)).decode("utf-8", "replace")
+    """`text` with unprintable characters, except newlines and tabs, written as escapes."""
+    escaped = (c if c in "\n\t" or c.isprintable() else f"\\x{ord(c):02x}" for c in text)
+    return os.fsencode("".join(escaped)).decode("utf-8", "replace")

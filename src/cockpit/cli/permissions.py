@@ -1,12 +1,12 @@
-"""`cockpit permissions [list|explain|remove|adopt]`: the permission rules of a folder, and which rule
-decides about a call.
+"""`cockpit permissions [list|explain|remove|adopt]`: the permission rules of a folder, and which rule decides
+about a call.
 """
 
 import argparse
-import sys
+import os
 from collections.abc import Sequence
+from pathlib import Path
 
-from cockpit.cli import definition_list
 from cockpit.cli.command import (
     UNTRUSTED_NOTE,
     add_options,
@@ -15,16 +15,19 @@ from cockpit.cli.command import (
     load_catalog,
     print_json,
     resolve_folder,
+    select_fields,
     unknown_name,
 )
+from cockpit.cli.definition_list import DefinitionRow, format_fault, shorten_path
+from cockpit.cli.policy import VERDICT_WORDS
 from cockpit.core.permission.rules import CallFacts, RuleMatch, match_rules
 from cockpit.core.session.assembly import load_rules
 from cockpit.errors import CockpitError
+from cockpit.plugin.origin import FileProblem, Layer
 from cockpit.plugin.tools import CommandLine, Preview, Tool
-from cockpit.settings import permissions
-from cockpit.settings.permissions import RULE_LEVELS, PermissionEntry
+from cockpit.settings import files, permissions
+from cockpit.settings.permissions import RULE_LEVELS, PermissionEntry, UnreadableEntry
 
-VERDICT_WORDS: dict[str, str] = {"allow": "safe-readonly", "ask": "needs-confirm", "deny": "must-block"}
 LEVEL_VERBS = {"allow": "allows", "ask": "asks about", "deny": "denies"}
 
 
@@ -51,9 +54,7 @@ def _parser() -> argparse.ArgumentParser:
     what = parser.add_subparsers(dest="what", metavar="WHAT")
     listed = what.add_parser("list", help="list every rule, where it is defined, and whether it applies")
     add_options(listed, "cwd", "trust")
-    explain = what.add_parser(
-        "explain", help="show which rule decides about a call, and which rules it shadows"
-    )
+    explain = what.add_parser("explain", help="show which rule decides about a call, and which it shadows")
     explain.add_argument("call", help="a command line, or a path with --tool")
     explain.add_argument("--tool", default="shell", help="the called tool (default: shell)")
     remove = what.add_parser("remove", help="remove a rule from your own settings")
@@ -67,41 +68,52 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _list_rules(as_json: bool, root: str, trusted: bool) -> int:
-    rows_and_entries = definition_list.list_permissions(root, trusted)
+    rules, unreadable = permissions.read_entries(root, trusted)
     if as_json:
-        out = [
-            row.json() | (_encode_rule(each_item) if each_item is not None else {})
-            for row, each_item in rows_and_entries
-        ]
-        print_json(out)
+        print_json([_encode_rule(rule) for rule in rules] + [_encode_file(item, root) for item in unreadable])
         return 0
-    rows = [item for _, item in rows_and_entries if item is not None]
-    if not rows_and_entries:
+    if not rules and not unreadable:
         print("no rules: cockpit asks whenever the policy does. Answering `always` creates a rule.")
     for level in RULE_LEVELS:
-        for entry in (row for row in rows if row.level == level and row.applies):
-            print(escape_text(f"{level:5}  {entry.text:40}  {entry.where}"))
-    allowed = {row.text for row in rows if row.applies and row.level == "allow"}
-    offers = [row for row in rows if not row.applies and row.text not in allowed]
+        for rule in rules:
+            if rule.level == level and rule.applies:
+                print(escape_text(f"{level:5}  {rule.text:40}  {rule.where}"))
+    allowed = {rule.text for rule in rules if rule.applies and rule.level == "allow"}
+    offers = [rule for rule in rules if not rule.applies and rule.text not in allowed]
     if offers:
         print("\noffered, not applied (cockpit permissions adopt):")
-        for offer in offers:
-            print(escape_text(f"       {offer.text:40}  {offer.where}"))
-    for fault in (fault for row, element in rows_and_entries if element is None for fault in row.refused):
-        print(escape_text(f"refused {definition_list.format_fault(fault, root)}"))
+    for offer in offers:
+        print(escape_text(f"       {offer.text:40}  {offer.where}"))
+    for item in unreadable:
+        print(escape_text(f"refused {format_fault(_describe_fault(item), root)}"))
     if not trusted:
         print(UNTRUSTED_NOTE)
     return 0
 
 
 def _encode_rule(rule: PermissionEntry) -> dict[str, object]:
-    return {
-        "level": rule.level,
-        "rule": rule.text,
-        "source": rule.source,
-        "scope": rule.scope,
-        "applies": rule.applies,
-    }
+    """A rule as a row of a listing. An offered rule counts as refused until the user adopts it."""
+    refused: tuple[FileProblem, ...] = ()
+    if not rule.applies:
+        reason = "rules of other agents' files allow nothing by themselves"
+        remedy = f"adopt it with cockpit permissions adopt '{rule.text}'"
+        refused = (FileProblem(rule.source, rule.line, reason, remedy),)
+    layer = "user" if rule.scope == "everywhere" else "project"
+    facts = select_fields(rule, "level", "scope", "applies")
+    row = DefinitionRow(rule.text, rule.source, layer, refused=refused)
+    return {**row.json(), "fields": facts, **facts, "rule": rule.text, "source": rule.source}
+
+
+def _encode_file(item: UnreadableEntry, root: str) -> dict[str, object]:
+    """A file that could not be read as a row of a listing."""
+    layer: Layer = "project" if Path(item.source).is_relative_to(root) else "user"
+    layer = "managed" if Path(item.source) == files.managed_file() else layer
+    name = shorten_path(item.source, root)
+    return DefinitionRow(name, item.source, layer, refused=(_describe_fault(item),)).json()
+
+
+def _describe_fault(item: UnreadableEntry) -> FileProblem:
+    return FileProblem(item.source, item.line, item.reason, item.remedy)
 
 
 def _explain_call(args: argparse.Namespace, root: str, trusted: bool) -> int:
@@ -109,20 +121,20 @@ def _explain_call(args: argparse.Namespace, root: str, trusted: bool) -> int:
     tool = catalog.get(Tool, args.tool)
     if tool is None:
         raise unknown_name("tool", args.tool, [tool.name for tool in catalog.all(Tool)])
-    says, facts = _judge_call(tool, str(args.call), root, trusted)
-    covered = match_rules(load_rules(root, trusted), facts)
+    policy, facts = _judge_call(tool, str(args.call), root, trusted)
+    match = match_rules(load_rules(root, trusted), facts)
     if args.json:
-        print_json(says | _encode_covering(covered))
+        print_json(policy | _encode_match(match))
         return 0
-    print(f"policy   {says['verdict']}, risk {says['risk']}: {says['reason'] or 'no objections'}")
-    if not covered:
+    print(f"policy   {policy['verdict']}, risk {policy['risk']}: {policy['reason'] or 'no objections'}")
+    if match is None:
         print("rules    none matches")
         return 0
-    for rule in covered.by:
+    for rule in match.by:
         print(f"rule     {rule} {LEVEL_VERBS[rule.level]} it ({rule.source})")
-    for rule in covered.shadowed:
+    for rule in match.shadowed:
         print(f"shadows  {rule.level} {rule} ({rule.source})")
-    if says["verdict"] == "must-block" and covered.level == "allow":
+    if policy["verdict"] == "must-block" and match.level == "allow":
         print("         the policy blocks it despite that rule")
     return 0
 
@@ -132,34 +144,32 @@ def _judge_call(tool: Tool, call: str, root: str, trusted: bool) -> tuple[dict[s
     if tool.kind == "execute":
         from cockpit.builtin.policy import judge_command_line
 
-        line = CommandLine(call, "powershell" if sys.platform == "win32" else "bash", root)
+        line = CommandLine(call, "powershell" if os.name == "nt" else "bash", root)
         verdict = judge_command_line(line, root, trusted, False).verdict
-        word = VERDICT_WORDS[verdict.level]
-        says: dict[str, object] = {"verdict": word, "risk": verdict.risk, "reason": verdict.reason}
-        return says, CallFacts(tool, Preview(call, line=line), root, verdict.parts)
+        policy = {"verdict": VERDICT_WORDS[verdict.level], **select_fields(verdict, "risk", "reason")}
+        return policy, CallFacts(tool, Preview(call, line=line), root, verdict.parts)
     from cockpit.workspace.resolver import Resolver
 
     is_reading = tool.kind in ("read", "search")
     judgement = Resolver(root).judge(call, "read" if is_reading else "write")
     level = "ask" if judgement.level == "allow" and not is_reading else judgement.level
-    says = {"verdict": VERDICT_WORDS[level], "risk": 0 if is_reading else 20, "reason": judgement.reason}
-    return says, CallFacts(tool, Preview(call, paths=(judgement.real,)), root)
+    policy = {"verdict": VERDICT_WORDS[level], "risk": 0 if is_reading else 20, "reason": judgement.reason}
+    return policy, CallFacts(tool, Preview(call, paths=(judgement.real,)), root)
 
 
-def _encode_covering(covered: RuleMatch | None) -> dict[str, object]:
-    if covered is None:
+def _encode_match(match: RuleMatch | None) -> dict[str, object]:
+    if match is None:
         return {"rules": "none", "by": [], "shadows": []}
-    by = [{"rule": str(rule), "source": rule.source} for rule in covered.by]
-    shadows = [{"level": item.level, "rule": str(item), "source": item.source} for item in covered.shadowed]
-    return {"rules": covered.level, "by": by, "shadows": shadows}
+    by = [{"rule": str(rule), "source": rule.source} for rule in match.by]
+    shadows = [{"level": rule.level, "rule": str(rule), "source": rule.source} for rule in match.shadowed]
+    return {"rules": match.level, "by": by, "shadows": shadows}
 
 
 def _remove_rule(rule: str, root: str) -> int:
     removed = permissions.remove_rule(root, rule)
     if not removed:
-        raise CockpitError(
-            f"{rule} is not in your settings", "cockpit permissions list shows where it is defined"
-        )
+        hint = "cockpit permissions list shows where it is defined"
+        raise CockpitError(f"{rule} is not in your settings", hint)
     print(f"removed {rule} from {', '.join(removed)}")
     return 0
 
@@ -167,12 +177,13 @@ def _remove_rule(rule: str, root: str) -> int:
 def _adopt_rules(requested: list[str], root: str, trusted: bool) -> int:
     offers = permissions.find_offers(root, trusted)
     chosen = tuple(offer for offer in offers if not requested or offer.text in requested)
-    if unknown := [text for text in requested if text not in {entry.text for entry in offers}]:
-        raise CockpitError(f"{unknown[0]} is not offered here", "cockpit permissions list shows what is")
+    if unknown := [text for text in requested if text not in {offer.text for offer in offers}]:
+        hint = "cockpit permissions list shows the rules that are offered"
+        raise CockpitError(f"{unknown[0]} is not offered in this folder", hint)
     if not chosen:
-        print("nothing is offered here")
+        print("no rules are offered in this folder")
         return 0
     permissions.adopt_offers(root, chosen)
-    for item in chosen:
-        print(f"allow  {item.text}  (from {item.source})")
+    for offer in chosen:
+        print(f"allow  {offer.text}  (from {offer.source})")
     return 0

@@ -1,17 +1,18 @@
-"""`cockpit policy`: the verdict on command lines and paths, the rules in force, and how a verdict came
-about. Runs nothing that it judges.
+"""`cockpit policy`: the verdict on command lines and paths, the reasons for it, and the rules in force. The
+judged commands are not run.
 """
 
 import argparse
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, get_args
 
-from cockpit.cli.command import add_options, escape_text
+from cockpit.cli.command import add_options, escape_text, select_fields
 from cockpit.errors import SettingsInvalid
 from cockpit.safety.values import ExecutionContext, Platform, Shell
 
@@ -25,7 +26,7 @@ ACCESS_WORDS = {"allow": "allow", "ask": "confirm", "deny": "deny"}
 
 @dataclass(frozen=True, slots=True)
 class JsonLine:
-    """One line of JSON input with its id and text; `fault` says why it has none."""
+    """One line of JSON input with its id and text, or the `fault` that makes it invalid."""
 
     number: int
     id: str | int = ""
@@ -49,19 +50,22 @@ def _parse_json_line(number: int, line: str, key: str) -> JsonLine:
         return JsonLine(number, fault=f'not a JSON object; write {{"id": "1", "{key}": "..."}}')
     id, text = value.get("id"), value.get(key)
     if not isinstance(id, str | int) or isinstance(id, bool):
-        return JsonLine(number, fault='"id" is not a string')
+        return JsonLine(number, fault=_describe_invalid(value, "id", "a string or a whole number"))
     if not isinstance(text, str):
-        return JsonLine(number, fault=f'"{key}" is not a string')
+        return JsonLine(number, fault=_describe_invalid(value, key, "a string"))
     return JsonLine(number, id, text)
+
+
+def _describe_invalid(row: dict[str, object], key: str, expected: str) -> str:
+    return f'"{key}" is {json.dumps(row[key]) if key in row else "missing"}; it must be {expected}'
 
 
 def main(argv: Sequence[str]) -> int:
     # A path or a command may hold bytes that are not UTF-8; pass them through unchanged.
     for stream in (sys.stdin, sys.stdout, sys.stderr):
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure is not None:
-            raw = "surrogateescape" if stream is sys.stdin else "backslashreplace"
-            reconfigure(encoding="utf-8", errors=raw)
+        if isinstance(stream, TextIOWrapper):
+            errors = "surrogateescape" if stream is sys.stdin else "backslashreplace"
+            stream.reconfigure(encoding="utf-8", errors=errors)
     args = _parser().parse_args(list(argv))
     try:
         match args.what:
@@ -84,19 +88,17 @@ def _parser() -> argparse.ArgumentParser:
     )
     subs = parser.add_subparsers(dest="what", required=True)
     check = subs.add_parser("check", help="the verdict on a command line")
-    explain = subs.add_parser(
-        "explain", help="its parts, the rules that matched, and the script that would run"
-    )
+    text = "its parts, the rules that matched, and the script that would run"
+    explain = subs.add_parser("explain", help=text)
     usual = "powershell" if os.name == "nt" else "bash"
     for item in (check, explain):
         item.add_argument("command", nargs="?" if item is check else None)
         item.add_argument("--shell", choices=get_args(Shell), default=usual)
         sandbox = item.add_mutually_exclusive_group()
-        sandbox.add_argument(
-            "--sandbox", action="store_true", help="judge as if it ran in the sandbox with full read access"
-        )
-        alone = "judge without a sandbox (default)"
-        sandbox.add_argument("--no-sandbox", dest="sandbox", action="store_false", help=alone)
+        text = "judge as if it ran in the sandbox with full read access"
+        sandbox.add_argument("--sandbox", action="store_true", help=text)
+        text = "judge without a sandbox (default)"
+        sandbox.add_argument("--no-sandbox", dest="sandbox", action="store_false", help=text)
     add_options(check, "json")
     check.add_argument("--jsonl", action="store_true", help='{"id","command"} lines from stdin')
     paths = subs.add_parser("paths", help="the verdict on reading and writing a path")
@@ -111,17 +113,17 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _build_ground(args: argparse.Namespace) -> ExecutionContext:
+def _build_context(args: argparse.Namespace) -> ExecutionContext:
     from cockpit.safety.policy import build_context
 
     platform: Platform = getattr(args, "os", "windows" if os.name == "nt" else "posix")
-    lexical = platform == "windows" and os.name != "nt"
-    root = args.root if lexical and ":" in args.root else os.path.realpath(args.root)
+    sandbox = bool(getattr(args, "sandbox", False))
     home = args.home or str(Path.home())
-    home = home if lexical and ":" in home else os.path.realpath(home)
-    if not lexical:
-        return build_context(root, sandbox=bool(getattr(args, "sandbox", False)), home=home)
-    return ExecutionContext(root, home, sandbox=bool(getattr(args, "sandbox", False)), platform=platform)
+    if platform != "windows" or os.name == "nt":
+        return build_context(os.path.realpath(args.root), sandbox=sandbox, home=os.path.realpath(home))
+    # A Windows path on another system: it does not exist here, so it is taken as written.
+    root, home = (path if ":" in path else os.path.realpath(path) for path in (args.root, home))
+    return ExecutionContext(root, home, sandbox=sandbox, platform=platform)
 
 
 def _load_rules(root: str) -> "RuleSet":
@@ -132,36 +134,36 @@ def _load_rules(root: str) -> "RuleSet":
     return load_active_rules(root, trust.is_trusted(root) is True)
 
 
-def _judge_line(
-    text: str, args: argparse.Namespace, ground: ExecutionContext, rules: "RuleSet"
-) -> "JudgedLine":
+def _check_commands(args: argparse.Namespace) -> int:
     from cockpit.safety.engine import judge_line
 
-    shell: Shell = args.shell
-    return judge_line(text, shell, ground, rules)
-
-
-def _check_commands(args: argparse.Namespace) -> int:
     if args.jsonl == (args.command is not None):
         print("cockpit policy check: pass a command, or --jsonl with lines on stdin", file=sys.stderr)
         return 2
-    ground = _build_ground(args)
-    rules = _load_rules(ground.root)
+    context = _build_context(args)
+    rules = _load_rules(context.root)
     if args.command is not None:
-        line = _judge_line(args.command, args, ground, rules)
+        line = judge_line(args.command, args.shell, context, rules)
         if args.json:
             _print_json(_encode_line(line))
         else:
             print(_format_line(line))
         return 0
-    invalid = 0
-    for row in read_json_lines(sys.stdin, "command"):
+    return _answer_lines(
+        "check", "command", lambda text: _encode_line(judge_line(text, args.shell, context, rules))
+    )
+
+
+def _answer_lines(verb: str, key: str, answer: Callable[[str], dict[str, object]]) -> int:
+    """Answer each line of JSON on stdin with one on stdout. Exit code 2 if a line was invalid."""
+    code = 0
+    for row in read_json_lines(sys.stdin, key):
         if row.fault:
-            invalid += 1
-            print(f"cockpit policy check: line {row.number}: {row.fault}", file=sys.stderr)
-            continue
-        _print_json({"id": row.id, **_encode_line(_judge_line(row.text, args, ground, rules))})
-    return 2 if invalid else 0
+            code = 2
+            print(f"cockpit policy {verb}: line {row.number}: {row.fault}", file=sys.stderr)
+        else:
+            _print_json({"id": row.id, **answer(row.text)})
+    return code
 
 
 def _check_paths(args: argparse.Namespace) -> int:
@@ -170,60 +172,59 @@ def _check_paths(args: argparse.Namespace) -> int:
         return 2
     from cockpit.safety.path_classifier import classify_path
 
-    ground = _build_ground(args)
+    context = _build_context(args)
     for path in args.path:
-        read, write = (classify_path(path, access, ground) for access in ("read", "write"))
-        why = write.reason or read.reason
-        print(f"{escape_text(path)}: read {ACCESS_WORDS[read.level]}, write {ACCESS_WORDS[write.level]}")
-        if why:
-            print(f"  {escape_text(why)}")
-    invalid = 0
-    for row in read_json_lines(sys.stdin, "path") if args.jsonl else ():
-        if row.fault:
-            invalid += 1
-            print(f"cockpit policy paths: line {row.number}: {row.fault}", file=sys.stderr)
-            continue
-        read, write = (classify_path(row.text, access, ground) for access in ("read", "write"))
-        _print_json({"id": row.id, "read": ACCESS_WORDS[read.level], "write": ACCESS_WORDS[write.level]})
-    return 2 if invalid else 0
+        read, write = (classify_path(path, access, context) for access in ("read", "write"))
+        print(escape_text(f"{path}: read {ACCESS_WORDS[read.level]}, write {ACCESS_WORDS[write.level]}"))
+        if why := write.reason or read.reason:
+            print(escape_text(f"  {why}"))
+
+    def answer(path: str) -> dict[str, object]:
+        read, write = (classify_path(path, access, context) for access in ("read", "write"))
+        return {"read": ACCESS_WORDS[read.level], "write": ACCESS_WORDS[write.level]}
+
+    return _answer_lines("paths", "path", answer) if args.jsonl else 0
 
 
 def _print_rules(args: argparse.Namespace) -> int:
-    rules = _load_rules(_build_ground(args).root)
+    rules = _load_rules(_build_context(args).root)
+    rows = [(rule.id, VERDICT_WORDS[rule.level], rule.source) for rule in rules.rules]
     if args.json:
-        _print_json(
-            [
-                {"id": entry.id, "level": VERDICT_WORDS[entry.level], "source": entry.source}
-                for entry in rules.rules
-            ]
-        )
+        _print_json([{"id": id, "level": level, "source": source} for id, level, source in rows])
         return 0
-    width = max((len(rule.id) for rule in rules.rules), default=0)
-    for item in rules.rules:
-        print(f"{item.id:{width}}  {VERDICT_WORDS[item.level]:13}  {item.source}")
+    width = max((len(id) for id, _, _ in rows), default=0)
+    for id, level, source in rows:
+        print(f"{id:{width}}  {level:13}  {source}")
     for problem in rules.left_out:
         print(f"! {problem}")
     return 0
 
 
 def _explain_command(args: argparse.Namespace) -> int:
-    ground = _build_ground(args)
-    line = _judge_line(args.command, args, ground, _load_rules(ground.root))
+    from cockpit.safety.engine import judge_line
+
+    context = _build_context(args)
+    line = judge_line(args.command, args.shell, context, _load_rules(context.root))
     print(_format_line(line))
     for number, part in enumerate(line.verdict.parts, 1):
-        words = " ".join("?" if word is None else repr(word) for word in part.argv)
         print(f"\n{number}. {escape_text(part.text)}")
         print(f"   {VERDICT_WORDS[part.level]}, risk {part.risk}: {escape_text(part.reason) or '-'}")
-        for name, value in (
-            ("words", words), ("rules", ", ".join(part.rules)), ("may", ", ".join(sorted(part.capabilities))),
-            ("reads", ", ".join(part.reads)), ("writes", ", ".join(part.writes)), ("to", part.destination),
-            ("remembered as", part.shape), ("instead", part.alternative),
-        ):  # fmt: skip
+        details = {
+            "words": " ".join("?" if word is None else repr(word) for word in part.argv),
+            "rules": ", ".join(part.rules),
+            "may": ", ".join(sorted(part.capabilities)),
+            "reads": ", ".join(part.reads),
+            "writes": ", ".join(part.writes),
+            "to": part.destination,
+            "remembered as": part.shape,
+            "instead": part.alternative,
+        }
+        for name, value in details.items():
             if value:
                 print(f"   {name}: {escape_text(value)}")
     print(f"\nwhat would run: {escape_text(line.script)}")
     for name, value in line.environment:
-        print(f"  with {name}={escape_text(value)}")
+        print(escape_text(f"  with {name}={value}"))
     return 0
 
 
@@ -231,10 +232,8 @@ def _encode_line(line: "JudgedLine") -> dict[str, object]:
     verdict = line.verdict
     return {
         "verdict": VERDICT_WORDS[verdict.level],
-        "risk": verdict.risk,
         "capabilities": sorted(verdict.capabilities),
-        "rules": list(verdict.rules),
-        "reason": verdict.reason,
+        **select_fields(verdict, "risk", "rules", "reason"),
     }
 
 

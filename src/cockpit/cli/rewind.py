@@ -1,4 +1,4 @@
-"""`cockpit rewind`: list the turns of a stored session and go back to before one of them."""
+"""`cockpit rewind`: list the turns of a stored session, and restore its state before one of them."""
 
 import argparse
 import asyncio
@@ -28,17 +28,12 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="cockpit rewind", description="Go back to before a turn of a stored session, or undo a rewind."
-    )
+    about = "Restore the state before a turn of a stored session, or undo a rewind."
+    parser = argparse.ArgumentParser(prog="cockpit rewind", description=about)
     add = parser.add_argument
     add("session", nargs="?", help="session id or the start of it (default: the last session of this folder)")
-    add(
-        "--list",
-        action="store_true",
-        help="list the turns and what they changed (the default without --turn)",
-    )
-    add("--turn", metavar="N", help="go back to before turn N of the list (or its id)")
+    add("--list", action="store_true", help="list the turns and what they changed (default without --turn)")
+    add("--turn", metavar="N", help="restore the state before turn N of the list (or its id)")
     add("--what", choices=("files", "conversation", "both"), default="both")
     add("--overwrite", action="store_true", help="also restore files that you have changed since")
     add("--dry-run", action="store_true", help="only show what --turn would change")
@@ -48,7 +43,10 @@ def _parser() -> argparse.ArgumentParser:
 
 
 async def _run(args: argparse.Namespace) -> int:
-    session = args.session or _find_latest_session()
+    session = args.session or session_store.latest_session(str(Path.cwd()))
+    if not session:
+        hint = "cockpit sessions list --all shows those of other folders"
+        raise CockpitError("no session is stored for this folder", hint)
     deck = LocalDeck(RunOptions(someone=False, origin=ORIGIN, takes_up=False))
     try:
         channel = await deck.open(str(Path.cwd()), session)
@@ -66,13 +64,6 @@ async def _run(args: argparse.Namespace) -> int:
         return await _submit_rewind(channel, op, args.json)
     finally:
         await deck.close()
-
-
-def _find_latest_session() -> str:
-    rows = session_store.list_sessions(str(Path.cwd()))
-    if not rows:
-        raise CockpitError("no session is stored for this folder", "cockpit sessions list --all shows others")
-    return rows[0].id
 
 
 async def _query_checkpoints(channel: Channel, turn: str) -> CheckpointRows:

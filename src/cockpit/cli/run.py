@@ -1,4 +1,4 @@
-"""`cockpit` without a command: the full screen, one prompt (`-p`), or line by line (`--plain`)."""
+"""`cockpit` without a command: the full screen, a single prompt (`-p`), or line by line (`--plain`)."""
 
 import argparse
 import contextlib
@@ -54,37 +54,19 @@ def _parser() -> argparse.ArgumentParser:
         epilog=f"commands: {', '.join(sorted(COMMANDS))}; each has --help",
     )
     add = parser.add_argument
-    add(
-        "-p",
-        "--prompt",
-        "--print",
-        nargs="?",
-        const="",
-        metavar="PROMPT",
-        help="run one prompt (read from stdin if it is - or missing)",
-    )
+    text = "run a single prompt (read from stdin if it is - or missing)"
+    add("-p", "--prompt", "--print", nargs="?", const="", metavar="PROMPT", help=text)
     add("--output-format", "--output", choices=("text", "json", "stream-json"), default="text")
     add("--model", metavar="PROVIDER:MODEL", help="or a tier: fast, default, medium, strong")
     add("--mode", "--permission-mode", type=_parse_mode, metavar="MODE", help=", ".join(MODES))
-    add(
-        "--max-steps",
-        "--max-turns",
-        type=_parse_positive,
-        metavar="N",
-        help="limit of model requests per turn",
-    )
+    text = "limit of model requests per turn"
+    add("--max-steps", "--max-turns", type=_parse_positive, metavar="N", help=text)
     add("--max-tool-calls", type=_parse_positive, metavar="N")
     add("--max-seconds", type=_parse_seconds, metavar="S")
     add("--max-tokens", type=_parse_positive, metavar="N", help="limit of input and output tokens together")
     add("--max-cost", type=_parse_dollars, metavar="USD")
-    add(
-        "--allow",
-        "--allowedTools",
-        action="append",
-        default=[],
-        metavar="RULE",
-        help="as 'Bash(git *)'; repeatable",
-    )
+    text = "as 'Bash(git *)'; repeatable"
+    add("--allow", "--allowedTools", action="append", default=[], metavar="RULE", help=text)
     add("--deny", "--disallowedTools", action="append", type=_parse_rule, default=[], metavar="RULE")
     add("--agents", type=_parse_roles, metavar="JSON", help="roles by name, each with description and prompt")
     add("--trust", action="store_true", help="trust this folder from now on")
@@ -121,9 +103,9 @@ def _parse_roles(text: str) -> dict[str, object]:
     try:
         table = json.loads(text)
     except ValueError as error:
-        raise argparse.ArgumentTypeError(f"not valid JSON: {error}") from error
+        raise argparse.ArgumentTypeError(f"the roles are not valid JSON: {error}") from error
     if not isinstance(table, dict):
-        raise argparse.ArgumentTypeError("expected a JSON object of roles by name")
+        raise argparse.ArgumentTypeError("the roles must be a JSON object with roles by name")
     return table
 
 
@@ -153,7 +135,7 @@ def _parse_number(text: str) -> float:
 
 
 def _replace_undecodable() -> None:
-    """Read and print `?` in place of undecodable bytes and unprintable characters instead of raising."""
+    """Replace bytes and characters that cannot be decoded or encoded, instead of raising."""
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
@@ -167,15 +149,13 @@ def _read_prompt(args: argparse.Namespace) -> str | None:
     if text in ("", "-"):
         text = "" if sys.stdin.isatty() else sys.stdin.read()
     if not text.strip():
-        print(
-            "cockpit: the prompt is empty; pass it as in cockpit -p 'what to do', or pipe it in",
-            file=sys.stderr,
-        )
+        hint = "pass it as in cockpit -p 'what to do', or pipe it in"
+        print(f"cockpit: the prompt is empty; {hint}", file=sys.stderr)
         raise SystemExit(2)
     return text
 
 
-def build_options(args: argparse.Namespace, someone: bool, origin: str) -> "RunOptions":
+def _build_options(args: argparse.Namespace, someone: bool, origin: str) -> "RunOptions":
     from cockpit.core.agent.turn_limits import TurnLimits
     from cockpit.core.session.options import RunOptions
 
@@ -225,12 +205,9 @@ def _run_prompt(args: argparse.Namespace, root: str, prompt: str) -> int:
     answer_stream = sys.stdout
     # What a plugin prints is not part of the answer.
     with contextlib.redirect_stdout(sys.stderr):
-        deck = LocalDeck(build_options(args, someone=False, origin="headless"))
-        return asyncio.run(
-            run_prompt(
-                deck, root, _find_resumed_session(args, root), prompt, args.output_format, answer_stream
-            )
-        )
+        deck = LocalDeck(_build_options(args, someone=False, origin="headless"))
+        resumed = _find_resumed_session(args, root)
+        return asyncio.run(run_prompt(deck, root, resumed, prompt, args.output_format, answer_stream))
 
 
 def _run_plain(args: argparse.Namespace, root: str) -> int:
@@ -239,21 +216,22 @@ def _run_plain(args: argparse.Namespace, root: str) -> int:
     from cockpit.core.session.deck import LocalDeck
     from cockpit.headless.line_frontend import run_lines
 
-    deck = LocalDeck(build_options(args, someone=True, origin="tui"))
+    deck = LocalDeck(_build_options(args, someone=True, origin="tui"))
     return asyncio.run(run_lines(deck, root, _find_resumed_session(args, root)))
 
 
 def _run_screen(args: argparse.Namespace, root: str) -> int:
     from cockpit.tui.run import run
 
+    def make() -> "Deck":
+        from cockpit.core.session.deck import LocalDeck
+
+        return LocalDeck(_build_options(args, someone=True, origin="tui"))
+
     async def make_deck() -> "Deck":
         import asyncio
 
-        def make() -> "Deck":
-            from cockpit.core.session.deck import LocalDeck
-
-            return LocalDeck(build_options(args, someone=True, origin="tui"))
-
+        # Importing the core takes a while, so it must not delay the first paint.
         return await asyncio.to_thread(make)
 
-    return run(make_deck, root, _find_resumed_session(args, root) if args.resume or args.last else None)
+    return run(make_deck, root, _find_resumed_session(args, root))

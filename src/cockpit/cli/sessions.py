@@ -30,13 +30,10 @@ def run_sessions(argv: Sequence[str]) -> int:
     listing = commands.add_parser("list", help="list the sessions of this folder, newest first")
     listing.add_argument("--all", action="store_true", help="list the sessions of every folder")
     add_options(listing, "json")
-    for name, text in (
-        ("show", "print the conversation"),
-        ("export", "print it as JSON lines"),
-        ("rm", "delete it"),
-    ):
+    texts = {"show": "print the conversation", "export": "print it as JSON lines", "rm": "delete it"}
+    for name, text in texts.items():
         command = commands.add_parser(name, help=text)
-        command.add_argument("session", help="its id or the start of it")
+        command.add_argument("session", help="session id or the start of it")
     args = parser.parse_args(list(argv))
     match args.what:
         case "list":
@@ -59,11 +56,10 @@ def _list_sessions(everywhere: bool, as_json: bool) -> int:
         return 0
     for row in rows:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(row.updated))
-        print(
-            f"{row.id}  {when}  {row.turns:3} turns  {row.title}" + (f"  ({row.root})" if everywhere else "")
-        )
+        where = f"  ({row.root})" if everywhere else ""
+        print(f"{row.id}  {when}  {row.turns:3} turns  {row.title}{where}")
     if not rows:
-        print("no sessions yet" + ("" if everywhere else " in this folder; --all shows every folder's"))
+        print("no sessions yet" + ("" if everywhere else " in this folder; --all shows those of all folders"))
     return 0
 
 
@@ -99,14 +95,14 @@ def run_agents(argv: Sequence[str]) -> int:
     session = args.session or session_store.latest_session(root)
     if not session:
         raise SessionUnknown("this folder has no session", "pass --session, or another --cwd")
-    records = load_transcript(session_store.session_file(session, root)).records
-    envelopes = [record for record in records if isinstance(record, Envelope)]
-    past = SubagentRecords()
+    loaded = load_transcript(session_store.session_file(session, root)).records
+    envelopes = [record for record in loaded if isinstance(record, Envelope)]
+    records = SubagentRecords()
     for envelope in envelopes:
-        past.see(envelope)
+        records.see(envelope)
     if args.what == "list":
-        return _list_agents(past, args.json)
-    path = _find_agent(past, args.agent)
+        return _list_agents(records, args.json)
+    path = _find_agent(records, args.agent)
     for envelope in envelopes:
         if envelope.agent == path and envelope.seq > args.cursor:
             print(wire.dumps(envelope))
@@ -120,38 +116,36 @@ def _build_agents_parser() -> argparse.ArgumentParser:
     add_options(listed, "json")
     transcript = subs.add_parser("transcript", help="print its events as JSON lines")
     transcript.add_argument("agent", help="its path or the last part of it: review-1")
-    transcript.add_argument(
-        "--cursor", type=int, default=0, metavar="SEQ", help="only events after this number"
-    )
-    for item in (listed, transcript):
-        item.add_argument(
-            "--session", metavar="ID", default="", help="session id (default: the last session of the folder)"
-        )
-        add_options(item, "cwd")
+    text = "only events after this number"
+    transcript.add_argument("--cursor", type=int, default=0, metavar="SEQ", help=text)
+    text = "session id (default: the last session of the folder)"
+    for command in (listed, transcript):
+        command.add_argument("--session", metavar="ID", default="", help=text)
+        add_options(command, "cwd")
     return parser
 
 
-def _list_agents(past: SubagentRecords, as_json: bool) -> int:
-    known = [item.row for item in past.known.values()]
+def _list_agents(records: SubagentRecords, as_json: bool) -> int:
+    agents = [record.row for record in records.known.values()]
     if as_json:
-        print_json([wire.encode(element) for element in known], 1)
+        print_json([wire.encode(agent) for agent in agents], 1)
         return 0
-    width = max((len(entry.id) for entry in known), default=0)
-    for agent in known:
+    width = max((len(agent.id) for agent in agents), default=0)
+    for agent in agents:
         cost = f"{agent.steps:4} steps {agent.tokens:9,} tokens"
         task = " ".join(agent.task.split())[:60]
         print(escape_text(f"{agent.id:<{width}}  {agent.phase:<9}  {cost}  {task}"))
-    if not known:
+    if not agents:
         print("this session has no subagents")
     return 0
 
 
-def _find_agent(past: SubagentRecords, name: str) -> str:
-    paths = [path for path in past.known if path == name or path.endswith(f"/{name}")]
+def _find_agent(records: SubagentRecords, name: str) -> str:
+    paths = [path for path in records.known if path == name or path.endswith(f"/{name}")]
     if len(paths) != 1:
-        raise CockpitError(
-            f"{name} does not name exactly one agent", f"agents: {', '.join(past.known) or 'none'}"
-        )
+        number = "several subagents" if paths else "no subagent"
+        choices = f"choose one of {', '.join(records.known)}" if records.known else "the session has none"
+        raise CockpitError(f"{name} names {number}", choices)
     return paths[0]
 
 

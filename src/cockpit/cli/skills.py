@@ -1,18 +1,21 @@
 """`cockpit skills list|show|install|remove|enable|disable`: the skills of this folder and of the user.
 
-`show` prints what a model would get of a skill, without running any of its commands.
+`show` prints the text of a skill as a model would get it, without running any of its commands.
 """
 
 import argparse
+import contextlib
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from cockpit import paths
 from cockpit.builtin.files.skills.prompt_text import expand_skill, frame_text
 from cockpit.cli import definition_list
 from cockpit.cli.command import (
+    UNTRUSTED_NOTE,
     add_options,
     confirm,
     escape_text,
@@ -21,7 +24,7 @@ from cockpit.cli.command import (
     print_json,
     resolve_folder,
 )
-from cockpit.cli.definition_list import encode_faults, format_fault, shorten_path
+from cockpit.cli.definition_list import format_fault, shorten_path
 from cockpit.core.plugins.catalog import PluginCatalog
 from cockpit.errors import CockpitError
 from cockpit.formats.frontmatter import parse_frontmatter
@@ -37,6 +40,7 @@ from cockpit.workspace.resolver import Resolver
 
 MAX_FILE_BYTES = 50_000
 MAX_FILES_SHOWN = 12
+LIST_HINT = "cockpit skills list shows all skills"
 
 
 def show_skill(skill: Skill, arguments: str, root: str, as_json: bool) -> int:
@@ -65,7 +69,7 @@ def _encode_skill(
         "layer": origin.layer if origin is not None else "plugin",
         "fields": dict(origin.fields) if origin is not None else {},
         "shadows": list(origin.shadows) if origin is not None else [],
-        "refused": encode_faults(origin.refused if origin is not None else ()),
+        "refused": [asdict(fault) for fault in origin.refused] if origin is not None else [],
         "text": text,
         "commands": list(expanded.commands),
         "files": list(contents),
@@ -86,19 +90,16 @@ def _describe_skill(skill: Skill, expanded: ExpandedTemplate, root: str) -> list
     lines += [f"would run: {command}" for command in expanded.commands]
     if (folder := find_skill_folder(skill)) is not None:
         files = tuple(
-            entry.relative_to(folder).as_posix() for entry in sorted(folder.rglob("*")) if entry.is_file()
+            path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*")) if path.is_file()
         )
         lines += [f"program: {program}" for program in list_programs(files, folder)]
     if skill.effort and not skill.fork:
         lines.append("effort has no effect unless the skill runs in a subagent (context: fork)")
     if skill.model and not skill.fork:
-        lines.append(
-            f"/{skill.name} is answered by {skill.model}; a turn that uses the skill keeps its own model"
-        )
-    lines += [f"hides {shorten_path(path, root)}" for path in (origin.shadows if origin is not None else ())]
-    lines += [
-        f"refused {format_fault(fault, root)}" for fault in (origin.refused if origin is not None else ())
-    ]
+        lines.append(f"/{skill.name} is answered by {skill.model}; a turn that uses it keeps its own model")
+    if origin is not None:
+        lines += [f"hides {shorten_path(path, root)}" for path in origin.shadows]
+        lines += [f"refused {format_fault(fault, root)}" for fault in origin.refused]
     if hooks := _read_hooks(skill):
         lines.append(f"its hooks, which are never run: {json.dumps(hooks, ensure_ascii=False)}")
     return lines
@@ -106,12 +107,10 @@ def _describe_skill(skill: Skill, expanded: ExpandedTemplate, root: str) -> list
 
 def _read_hooks(skill: Skill) -> Json:
     """The `hooks:` field of the skill's file."""
+    if not skill.path:
+        return None
     try:
-        return (
-            parse_frontmatter(file_io.read_text(skill.path), skill.path).fields.get("hooks")
-            if skill.path
-            else None
-        )
+        return parse_frontmatter(file_io.read_text(skill.path), skill.path).fields.get("hooks")
     except OSError:
         return None
 
@@ -119,21 +118,14 @@ def _read_hooks(skill: Skill) -> Json:
 def _read_mentioned_file(path: str, skill: Skill, root: str) -> str | None:
     """The file that `@path` names, or None if it does not exist or must not be read."""
     resolver = Resolver(root)
-    folder = find_skill_folder(skill)
-    try:
+    with contextlib.suppress(CockpitError, OSError, ValueError):
         real = resolver.resolve(path, "read")
         return file_io.read_text(real, MAX_FILE_BYTES) if resolver.is_inside(real) else None
-    except (CockpitError, OSError, ValueError):
-        pass
-    if folder is None:
-        return None
-    try:
-        real = str((folder / path).resolve())
-        return (
-            file_io.read_text(real, MAX_FILE_BYTES) if Path(real).is_relative_to(folder.resolve()) else None
-        )
-    except (OSError, ValueError):
-        return None
+    folder = find_skill_folder(skill)
+    with contextlib.suppress(OSError, ValueError):
+        if folder is not None and (file := (folder / path).resolve()).is_relative_to(folder.resolve()):
+            return file_io.read_text(file, MAX_FILE_BYTES)
+    return None
 
 
 def main(argv: Sequence[str]) -> int:
@@ -151,9 +143,9 @@ def main(argv: Sequence[str]) -> int:
         case "remove":
             return _remove_skill(args, root)
         case "enable":
-            return _switch_skill(args.name, root, True)
+            return _enable_skill(args.name, root)
         case "disable":
-            return _switch_skill(args.name, root, False)
+            return _disable_skill(args.name, root)
         case other:
             raise AssertionError(other)
 
@@ -161,22 +153,17 @@ def main(argv: Sequence[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="cockpit skills", description="Skills: guidance for models.")
     what = parser.add_subparsers(dest="what", metavar="WHAT", required=True)
-    what.add_parser(
-        "list",
-        help="list every skill, where it is from, what it shadows, and what was refused",
-        add_help=False,
-    )
+    text = "list every skill, where it is from, what it shadows, and what was refused"
+    what.add_parser("list", help=text, add_help=False)
     shown = what.add_parser("show", help="show what a model would get; nothing is run")
     shown.add_argument("name")
     shown.add_argument("--args", default="", metavar="TEXT", help="the arguments after /NAME")
     add_options(shown, "json", "trust")
     add = what.add_parser("install", help="copy skills, after showing what they may run")
-    add.add_argument(
-        "source", help="a folder, an archive, or a git address (@REFERENCE, #subdirectory=FOLDER)"
-    )
-    add.add_argument(
-        "--skill", action="append", default=[], metavar="NAME", help="install only this skill; repeatable"
-    )
+    text = "a folder, an archive, or a git address (@REFERENCE, #subdirectory=FOLDER)"
+    add.add_argument("source", help=text)
+    text = "install only this skill; repeatable"
+    add.add_argument("--skill", action="append", default=[], metavar="NAME", help=text)
     where = add.add_mutually_exclusive_group()
     where.add_argument("--user", action="store_true", help="for you, in every folder (default)")
     where.add_argument("--project", action="store_true", help="for this folder: .cockpit/skills")
@@ -187,10 +174,10 @@ def _parser() -> argparse.ArgumentParser:
     remove.add_argument("--yes", "-y", action="store_true", help="do not ask")
     on = what.add_parser("enable", help="enable a skill that was disabled")
     off = what.add_parser("disable", help="disable a skill for you, wherever it is from")
-    for item in (on, off):
-        item.add_argument("name")
-    for entry in (shown, add, remove, on, off):
-        add_options(entry, "cwd")
+    for command in (on, off):
+        command.add_argument("name")
+    for command in (shown, add, remove, on, off):
+        add_options(command, "cwd")
     return parser
 
 
@@ -204,30 +191,29 @@ def _find_skill(name: str, root: str, trusted: bool) -> Skill:
     skill = catalog.get(Skill, name.removeprefix("/"))
     if skill is not None:
         return skill
-    for item in catalog.unloaded.get("register_skills", ()):
-        if item.name == name:
-            reasons = "; ".join(str(fault) for fault in item.origin.refused)
+    for unloaded in catalog.unloaded.get("register_skills", ()):
+        if unloaded.name == name:
+            reasons = "; ".join(str(fault) for fault in unloaded.origin.refused)
             raise CockpitError(f"the skill {name} was not loaded: {reasons}")
-    hint = "cockpit skills list shows them" + ("" if trusted else "; --trust reads this folder's")
-    raise CockpitError(f"there is no skill {name}", hint)
+    raise CockpitError(f"there is no skill {name}", LIST_HINT + ("" if trusted else f"; {UNTRUSTED_NOTE}"))
 
 
 def _install_skills(args: argparse.Namespace, root: str) -> int:
     home = _find_project_skills(root) if args.project else paths.config() / "skills"
     with installing.fetch_skills(args.source) as fetched:
         chosen = _choose_skills(fetched, args.skill)
-        for item in chosen:
-            _print_offer(item)
+        for offer in chosen:
+            _print_offer(offer)
         for fault in fetched.broken:
-            print(f"left out: {escape_text(fault)}")
+            print(escape_text(f"left out: {fault}"))
         print(f"to {home}" + ("" if not fetched.revision else f", from commit {fetched.revision[:12]}"))
         if args.project and not is_trusted(root):
             print("this folder is not trusted: its skills are not read until it is")
         if not confirm("Install?", args.yes):
             return 1
-        for entry in chosen:
-            target = installing.install_skill(entry, fetched.source, fetched.revision, home, args.replace)
-            print(f"installed {entry.skill.name} in {target}; use it with /{entry.skill.name}")
+        for offer in chosen:
+            target = installing.install_skill(offer, fetched.source, fetched.revision, home, args.replace)
+            print(f"installed {offer.skill.name} in {target}; use it with /{offer.skill.name}")
     return 0
 
 
@@ -236,12 +222,11 @@ def _find_project_skills(root: str) -> Path:
 
 
 def _choose_skills(fetched: FetchedSkills, names: list[str]) -> list[OfferedSkill]:
-    offers = {item.skill.name: item for item in fetched.offered}
+    offers = {offer.skill.name: offer for offer in fetched.offered}
     if missing := [name for name in names if name not in offers]:
-        raise CockpitError(
-            f"{fetched.source} has no skill {missing[0]}", f"it has {', '.join(sorted(offers))}"
-        )
-    return [offers[name] for name in names] if names else list(offers.values())
+        choices = f"choose one of {', '.join(sorted(offers))}"
+        raise CockpitError(f"{fetched.source} has no skill {missing[0]}", choices)
+    return [offers[name] for name in names or offers]
 
 
 def _print_offer(offer: OfferedSkill) -> None:
@@ -258,16 +243,13 @@ def _print_offer(offer: OfferedSkill) -> None:
 
 def _remove_skill(args: argparse.Namespace, root: str) -> int:
     homes = (paths.config() / "skills", _find_project_skills(root))
-    matching = [entry for entry in _list_skills(load_catalog(root)) if entry.name == args.name and entry.path]
-    installed = [item for item in matching if any(Path(item.path).is_relative_to(home) for home in homes)]
+    matching = [skill for skill in _list_skills(load_catalog(root)) if skill.name == args.name and skill.path]
+    installed = [skill for skill in matching if any(Path(skill.path).is_relative_to(home) for home in homes)]
+    if not matching:
+        raise CockpitError(f"no skill {args.name} is installed", LIST_HINT)
     if not installed:
-        note = f"it is {matching[0].path}, which cockpit did not install" if matching else ""
-        hint = (
-            "remove it there, or `cockpit skills disable` it"
-            if matching
-            else "cockpit skills list shows them"
-        )
-        raise CockpitError(f"no skill {args.name} is installed{'; ' if note else ''}{note}", hint)
+        reason = f"no skill {args.name} is installed; it is {matching[0].path}, which cockpit did not install"
+        raise CockpitError(reason, f"remove it there, or run cockpit skills disable {args.name}")
     skill = installed[0]
     print(f"{skill.path}{f' (from {note})' if (note := installing.read_source_note(skill)) else ''}")
     if not confirm("Remove it?", args.yes):
@@ -276,21 +258,25 @@ def _remove_skill(args: argparse.Namespace, root: str) -> int:
     return 0
 
 
-def _switch_skill(name: str, root: str, on: bool) -> int:
-    """Enable or disable a skill in the user's settings."""
-    known = {skill.name for skill in _list_skills(load_catalog(root))}
-    if on:
-        was_off = files.remove_user_word(("skills", "disabled"), name)
-        if not was_off and name not in known:
-            raise CockpitError(f"there is no skill {name}", "cockpit skills list shows them")
-        where = files.load_settings(root, is_trusted(root))
-        if name in where.words("skills.disabled"):
-            print(f"{name} stays off: {where.origin('skills.disabled')} says so")
-            return 1
-        print(f"{name} is on" if was_off else f"{name} was not off")
-        return 0
-    if name not in known:
-        raise CockpitError(f"there is no skill {name}", "cockpit skills list shows them")
+def _is_known(name: str, root: str) -> bool:
+    return any(skill.name == name for skill in _list_skills(load_catalog(root)))
+
+
+def _enable_skill(name: str, root: str) -> int:
+    was_disabled = files.remove_user_word(("skills", "disabled"), name)
+    if not was_disabled and not _is_known(name, root):
+        raise CockpitError(f"there is no skill {name}", LIST_HINT)
+    settings = files.load_settings(root, is_trusted(root))
+    if name in settings.words("skills.disabled"):
+        print(f"{name} is still disabled by {settings.origin('skills.disabled')}")
+        return 1
+    print(f"enabled {name}" if was_disabled else f"{name} was not disabled")
+    return 0
+
+
+def _disable_skill(name: str, root: str) -> int:
+    if not _is_known(name, root):
+        raise CockpitError(f"there is no skill {name}", LIST_HINT)
     files.add_user_word(("skills", "disabled"), name)
-    print(f"{name} is off; cockpit skills enable {name} switches it on")
+    print(f"disabled {name}; cockpit skills enable {name} enables it again")
     return 0

@@ -2,7 +2,6 @@
 
 import argparse
 import asyncio
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -31,22 +30,18 @@ def _parser() -> argparse.ArgumentParser:
     listing = commands.add_parser("list", help="list the worktrees and what was done in each")
     merge = commands.add_parser("merge", help="merge the work of a worktree into the current branch")
     merge.add_argument("name", help="the worktree or its branch")
-    merge.add_argument(
-        "--into", default="", metavar="BRANCH", help="merge into this branch instead of the current one"
-    )
-    merge.add_argument(
-        "--dry-run", action="store_true", help="only show what would be merged, or the conflicts"
-    )
+    text = "merge into this branch instead of the current branch"
+    merge.add_argument("--into", default="", metavar="BRANCH", help=text)
+    text = "only show what would be merged, or the conflicts"
+    merge.add_argument("--dry-run", action="store_true", help=text)
     merge.add_argument("--keep", action="store_true", help="keep the worktree and its branch")
-    merge.add_argument(
-        "--protected", action="store_true", help="also merge files that configure programs; review them first"
-    )
+    text = "also merge files that configure programs; review them first"
+    merge.add_argument("--protected", action="store_true", help=text)
     pruning = commands.add_parser("prune", help="delete old worktrees whose work exists elsewhere")
     pruning.add_argument("name", nargs="?", default="", help="only this worktree")
     pruning.add_argument("--max-age-hours", type=float, default=MAX_AGE_HOURS, metavar="N")
-    pruning.add_argument(
-        "--unmerged", action="store_true", help="also delete unmerged work, which is then lost"
-    )
+    text = "also delete unmerged work, which is then lost"
+    pruning.add_argument("--unmerged", action="store_true", help=text)
     pruning.add_argument("--dry-run", action="store_true", help="only show what would be deleted")
     for item in (listing, merge, pruning):
         add_options(item, "json")
@@ -70,11 +65,10 @@ async def _run(args: argparse.Namespace) -> int:
 
 async def _list_worktrees(git: GitClient, repository: Repository, as_json: bool) -> int:
     worktrees = await list_rows(git, repository)
-    print(
-        json.dumps([asdict(row) for row in worktrees], ensure_ascii=False)
-        if as_json
-        else describe_worktrees(worktrees)
-    )
+    if as_json:
+        print_json([asdict(row) for row in worktrees])
+    else:
+        print(describe_worktrees(worktrees))
     return 0
 
 
@@ -100,11 +94,10 @@ async def _merge_worktree(git: GitClient, repository: Repository, args: argparse
 
 
 async def _prune_worktrees(git: GitClient, repository: Repository, args: argparse.Namespace) -> int:
-    pruned = await prune_worktrees(
-        git, repository, args.max_age_hours, args.dry_run, args.unmerged, args.name
-    )
+    limits = args.max_age_hours, args.dry_run, args.unmerged
+    pruned = await prune_worktrees(git, repository, *limits, args.name)
     if args.name and not pruned:
-        raise CockpitError(f"there is no worktree {args.name}", "cockpit worktrees list shows them")
+        raise CockpitError(f"there is no worktree {args.name}", "cockpit worktrees list shows all worktrees")
     if args.json:
         print_json([asdict(item) for item in pruned])
     else:

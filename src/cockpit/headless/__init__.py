@@ -1,6 +1,5 @@
-"""The frontends without a screen: `one_shot` runs one prompt (`-p`), `line_frontend` a session by lines
-(`--plain`).
+"""The frontends without a screen: `one_shot` runs a single prompt (`-p`), `line_frontend` a session line by
+line (`--plain`).
 
-`questions` formats approvals and forms as lines for both, `signals` handles Ctrl+C. They import only
-`protocol`.
+`questions` formats approvals and forms as lines, `signals` handles Ctrl+C. They import only `protocol`.
 """

@@ -1,8 +1,8 @@
 """The line-by-line frontend (`--plain`) for pipes, simple terminals and screen readers.
 
 Each line of stdin is a prompt, a command or an answer; events are printed as they arrive. A line that a user
-types during a turn steers it, while the lines of a pipe wait for the turn to end. Ctrl+C interrupts what is
-running, and ends the session if nothing is.
+types during a turn steers it, while the lines of a pipe wait for the turn to end. Ctrl+C interrupts the
+running turn or command, and ends the session if nothing is running.
 """
 
 import asyncio
@@ -22,25 +22,9 @@ from cockpit.headless.questions import (
     parse_decision,
 )
 from cockpit.headless.signals import INTERRUPTED_EXIT_CODE, watch_signals
+from cockpit.protocol import events
 from cockpit.protocol.channel import Channel, Deck
 from cockpit.protocol.content import Text, plain_text
-from cockpit.protocol.events import (
-    ApprovalRequested,
-    ApprovalResolved,
-    Envelope,
-    MessageFinished,
-    Noticed,
-    PlanChanged,
-    QuestionAsked,
-    SessionClosed,
-    SessionStarted,
-    TextDelta,
-    ToolCallFinished,
-    ToolCallStarted,
-    TurnFinished,
-    TurnStarted,
-    Warned,
-)
 from cockpit.protocol.messages import AssistantMessage
 from cockpit.protocol.ops import Decide, DecidePlan, Interrupt, Invoke, Op, Prompt, SelectMode, Steer, Trust
 from cockpit.protocol.safe_text import clean
@@ -64,8 +48,8 @@ def parse_command(id: str, origin: str, line: str) -> Op:
 async def read_lines(source: TextIO) -> AsyncIterator[str]:
     """The lines of `source` with their newlines, each read when it is requested.
 
-    A thread that waits in `readline` cannot be stopped. It is a daemon thread, because the loop would wait
-    for an executor's thread until the user presses Enter.
+    Reads in a daemon thread: a thread that waits in `readline` cannot be stopped, and at its end the loop
+    would wait for an executor's thread until the user presses Enter.
     """
     loop = asyncio.get_running_loop()
     lines: asyncio.Queue[str] = asyncio.Queue()
@@ -83,7 +67,7 @@ async def read_lines(source: TextIO) -> AsyncIterator[str]:
             try:
                 loop.call_soon_threadsafe(lines.put_nowait, line)
             except RuntimeError:
-                # The loop has ended: the line is not needed any more.
+                # The loop has ended, so nobody needs the line.
                 return
 
     threading.Thread(target=read, name="cockpit-lines", daemon=True).start()
@@ -97,17 +81,17 @@ async def read_lines(source: TextIO) -> AsyncIterator[str]:
 
 @dataclass(slots=True)
 class LineScreen:
-    """What is on the last line, and what the next line of input answers.
+    """What has been printed, and what the next line of input answers.
 
-    `command` is the op of a slash command that is not answered yet. `echoes`: print prompts, because stdin is
-    not a terminal. `interrupted`: a signal came and nothing was typed since. `stopping`: an interrupt is
-    being submitted.
+    `command` is the id of the slash command that runs. `echoes`: print prompts, because stdin is not a
+    terminal. `interrupted`: a signal arrived and nothing was typed since. `stopping`: an interrupt is being
+    submitted. `mid_line`: the last line printed has no newline yet.
     """
 
     out: TextIO
     echoes: bool = True
-    approval: ApprovalRequested | None = None
-    question: QuestionAsked | None = None
+    approval: events.ApprovalRequested | None = None
+    question: events.QuestionAsked | None = None
     trust: bool = False
     busy: bool = False
     command: str = ""
@@ -128,11 +112,15 @@ class LineScreen:
 
 
 async def run_lines(
-    deck: Deck, root: str, resume: str | None, source: TextIO = sys.stdin, out: TextIO = sys.stdout
+    deck: Deck, root: str, resume: str | None, source: TextIO | None = None, out: TextIO | None = None
 ) -> int:
-    """Run a session until the input or a signal ends it. Returns the exit code: 0, or 130 after a signal."""
+    """Run a session on stdin and stdout (or `source` and `out`) until the input or a signal ends it.
+
+    Returns the exit code: 0, or 130 after a signal.
+    """
+    source = source or sys.stdin
     channel = await deck.open(root, resume)
-    screen = LineScreen(out, echoes=not source.isatty())
+    screen = LineScreen(out or sys.stdout, echoes=not source.isatty())
     printing = asyncio.create_task(_show_events(screen, channel))
     reading = asyncio.create_task(_read_input(screen, channel, source))
     interrupting: set[asyncio.Task[None]] = set()
@@ -166,9 +154,9 @@ async def run_lines(
 
 
 async def _read_input(screen: LineScreen, channel: Channel, source: TextIO) -> None:
-    is_person = source.isatty()
+    is_terminal = source.isatty()
     async for line in read_lines(source):
-        if not is_person:
+        if not is_terminal:
             await _wait_until(screen, screen.accepts_line)
         # A line submitted while a turn is being stopped would be stopped with it.
         await _wait_until(screen, lambda: not screen.stopping)
@@ -199,18 +187,17 @@ async def _finish(screen: LineScreen, channel: Channel) -> None:
     while True:
         await _wait_until(screen, screen.accepts_line)
         if screen.approval is not None:
-            await channel.submit(_decide_approval(screen, "n"))
+            await channel.submit(_decide_approval(screen, screen.approval, "n"))
         elif screen.question is not None:
             no_user = "no user is present to answer; continue with the most likely choice"
-            await channel.submit(
-                _answer_question(screen, no_user if screen.question.takes_words else "cancel")
-            )
+            line = no_user if screen.question.takes_words else "cancel"
+            await channel.submit(_answer_question(screen, screen.question, line))
         else:
             return
 
 
-async def _wait_until(screen: LineScreen, is_so: Callable[[], bool]) -> None:
-    while not is_so():
+async def _wait_until(screen: LineScreen, condition: Callable[[], bool]) -> None:
+    while not condition():
         screen.changed.clear()
         await screen.changed.wait()
 
@@ -221,9 +208,9 @@ def _build_op(screen: LineScreen, line: str) -> Op:
         screen.trust = False
         return Trust(id, ORIGIN, line.strip().lower() in ("y", "yes"))
     if screen.approval is not None:
-        return _decide_approval(screen, line)
+        return _decide_approval(screen, screen.approval, line)
     if screen.question is not None:
-        return _answer_question(screen, line)
+        return _answer_question(screen, screen.question, line)
     if line.startswith("/") and len(line) > 1:
         op = parse_command(id, ORIGIN, line)
         screen.command = "" if isinstance(op, SelectMode) else id
@@ -235,19 +222,14 @@ def _build_op(screen: LineScreen, line: str) -> Op:
     return Prompt(id, ORIGIN, content)
 
 
-def _answer_question(screen: LineScreen, line: str) -> Op:
-    question, id = screen.question, uuid.uuid4().hex[:12]
-    if question is None:
-        raise RuntimeError("no question is open")
-    op = parse_answer(question, line, id, ORIGIN)
+def _answer_question(screen: LineScreen, question: events.QuestionAsked, line: str) -> Op:
+    op = parse_answer(question, line, uuid.uuid4().hex[:12], ORIGIN)
     screen.question = None
     return op
 
 
-def _decide_approval(screen: LineScreen, line: str) -> Op:
-    request, screen.approval = screen.approval, None
-    if request is None:
-        raise RuntimeError("no approval is open")
+def _decide_approval(screen: LineScreen, request: events.ApprovalRequested, line: str) -> Op:
+    screen.approval = None
     decision, note = parse_decision(request, line)
     return Decide(uuid.uuid4().hex[:12], ORIGIN, request.id, decision, note)
 
@@ -262,65 +244,61 @@ async def _show_events(screen: LineScreen, channel: Channel) -> None:
     screen.changed.set()
 
 
-def draw_event(screen: LineScreen, envelope: Envelope) -> None:
+def draw_event(screen: LineScreen, envelope: events.Envelope) -> None:
     """Print an event as lines and update the screen."""
     match envelope.event:
-        case SessionStarted() as started:
+        case events.SessionStarted() as started:
             _print_line(screen, f"cockpit in {started.root}, model {started.model}, mode {started.mode}")
             if not started.trusted:
                 screen.trust = screen.out.isatty()
                 _print_line(screen, "This folder is not trusted: its settings and instructions are ignored.")
                 if screen.trust:
                     _print_line(screen, "Trust it? y or n")
-        case TextDelta(text=text):
+        case events.TextDelta(text=text):
             screen.out.write(clean(text))
             screen.streamed += text
             screen.mid_line = not text.endswith("\n")
-        case MessageFinished(message=AssistantMessage(text=text)):
+        case events.MessageFinished(message=AssistantMessage(text=text)):
             if text and not screen.streamed:
                 _print_line(screen, text)
             screen.streamed = ""
             _print_line(screen, "")
-        case ToolCallStarted(title=title):
+        case events.ToolCallStarted(title=title):
             _print_line(screen, f"> {title}")
-        case ToolCallFinished(result=result):
+        case events.ToolCallFinished(result=result):
             _print_line(screen, f"< {result.name}: {result.outcome}")
             _print_block(screen, plain_text(result.blocks) or result.text)
-        case ApprovalRequested() as request:
-            _show_approval(screen, request)
-        case ApprovalResolved(id=id):
+        case events.ApprovalRequested() as request:
+            screen.approval = request
+            for line in format_approval(request):
+                _print_line(screen, line)
+        case events.ApprovalResolved(id=id):
             if screen.approval is not None and screen.approval.id == id:
                 screen.approval = None
-        case QuestionAsked() as question:
+        case events.QuestionAsked() as question:
             screen.question = question
             for line in format_question(question):
                 _print_line(screen, line)
-        case PlanChanged(state=state):
+        case events.PlanChanged(state=state):
             _print_line(screen, f"* plan mode: {state}")
-        case Noticed() as noticed:
+        case events.Noticed() as noticed:
             _show_notice(screen, noticed)
-        case Warned() as warning:
+        case events.Warned() as warning:
             _show_warning(screen, warning)
-        case TurnStarted(content=content) if envelope.agent == "main":
+        case events.TurnStarted(content=content) if envelope.agent == "main":
             screen.busy, screen.command = True, ""
             if screen.echoes:
                 _print_line(screen, f"You: {plain_text(content)}")
-        case TurnFinished(stop_reason=reason, message=message) if envelope.agent == "main":
+        case events.TurnFinished(stop_reason=reason, message=message) if envelope.agent == "main":
             screen.busy, screen.question = False, None
             _print_line(screen, f"[{reason}]" + (f" {message}" if message else ""))
-        case SessionClosed():
+        case events.SessionClosed():
             screen.busy = False
         case _:
             pass
 
 
-def _show_approval(screen: LineScreen, request: ApprovalRequested) -> None:
-    screen.approval = request
-    for line in format_approval(request):
-        _print_line(screen, line)
-
-
-def _show_notice(screen: LineScreen, noticed: Noticed) -> None:
+def _show_notice(screen: LineScreen, noticed: events.Noticed) -> None:
     if noticed.data.get("op") == screen.command:
         screen.command = ""
     if noticed.kind == "action":
@@ -329,7 +307,7 @@ def _show_notice(screen: LineScreen, noticed: Noticed) -> None:
         _print_block(screen, plain_text(noticed.content))
 
 
-def _show_warning(screen: LineScreen, warning: Warned) -> None:
+def _show_warning(screen: LineScreen, warning: events.Warned) -> None:
     if not screen.busy:
         # A command that fails emits only a warning.
         screen.command = ""

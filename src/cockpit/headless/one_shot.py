@@ -1,6 +1,4 @@
-"""The one-shot frontend (`-p`): runs one prompt, with the result on stdout, messages on stderr and an exit
-code.
-"""
+"""The one-shot frontend (`-p`): runs a single prompt. Its result is on stdout, messages are on stderr."""
 
 import asyncio
 import json
@@ -33,16 +31,17 @@ from cockpit.protocol.safe_text import clean, escape_json
 OutputFormat = Literal["text", "json", "stream-json"]
 ORIGIN = "headless"
 # `/release-notes` and `/git:commit` are commands; `/etc/hosts` begins a prompt.
-COMMAND_NAME = re.compile(r"[\w?][\w:.-]*")
+COMMAND = re.compile(r"/\s*(?P<name>[\w?][\w:.-]*)(?:\s+(?P<text>\S.*)?)?", re.DOTALL)
 
 OK, ERROR, USAGE, LIMIT, DENIED = 0, 1, 2, 3, 4
 
 
 @dataclass(slots=True)
 class PromptOutcome:
-    """The outcome of one prompt.
+    """The outcome of a prompt.
 
-    `failed`: a command answered with an error. `started` is in seconds since the epoch.
+    `failed`: a command answered with an error. `continues`: the answer was cut off and continues in the next
+    message. `started` is in seconds since the epoch.
     """
 
     text: str = ""
@@ -62,20 +61,20 @@ async def run_prompt(
     resume: str | None,
     prompt: str,
     output: OutputFormat = "text",
-    out: TextIO = sys.stdout,
-    err: TextIO = sys.stderr,
+    out: TextIO | None = None,
 ) -> int:
-    """Run `prompt` in a session and print the result. A prompt that begins with `/` runs that command.
+    """Run `prompt` in a session and print the result on `out` (None: stdout). A prompt that begins with `/`
+    runs that command.
 
     Returns the exit code: 0 end of turn, 1 error, 3 a limit, 4 end of turn with a denied call, 130
     interrupted.
     """
-    started = time.time()
+    out, started = out or sys.stdout, time.time()
     channel = await deck.open(root, resume)
     op = _build_op(prompt)
     outcome = PromptOutcome(session=channel.session, started=started)
     # The reader starts first, so that it misses no event.
-    reading = asyncio.create_task(_read_events(channel, op, output, outcome, out, err))
+    reading = asyncio.create_task(_read_events(channel, op, output, outcome, out))
 
     async def interrupt() -> None:
         await channel.submit(Interrupt(uuid.uuid4().hex[:12], ORIGIN))
@@ -107,38 +106,33 @@ async def run_prompt(
 
 def _build_op(prompt: str) -> Op:
     id = uuid.uuid4().hex[:12]
-    if (
-        prompt.startswith("/")
-        and (words := prompt[1:].split(maxsplit=1))
-        and COMMAND_NAME.fullmatch(words[0])
-    ):
-        rest = words[1] if len(words) > 1 else ""
-        return Invoke(id, ORIGIN, "", words[0], {"text": rest})
+    if command := COMMAND.fullmatch(prompt):
+        return Invoke(id, ORIGIN, "", command["name"], {"text": command["text"] or ""})
     return Prompt(id, ORIGIN, (Text(prompt),))
 
 
 async def _read_events(
-    channel: Channel, op: Op, output: OutputFormat, outcome: PromptOutcome, out: TextIO, err: TextIO
+    channel: Channel, op: Op, output: OutputFormat, outcome: PromptOutcome, out: TextIO
 ) -> None:
     async for envelope in channel.events():
-        # Events of a resumed session from before this run were printed then.
+        # Events of a resumed session from before this run were printed by that run.
         if envelope.time < outcome.started:
             continue
         if output == "stream-json":
             out.write(escape_json(wire.dumps(envelope)) + "\n")
             out.flush()
-        if _take_event(envelope, op, outcome, err):
+        if _apply_event(envelope, op, outcome):
             return
 
 
-def _take_event(envelope: Envelope, op: Op, outcome: PromptOutcome, err: TextIO) -> bool:
+def _apply_event(envelope: Envelope, op: Op, outcome: PromptOutcome) -> bool:
     """Update the outcome from an event. True if it is the last one."""
     is_ours = envelope.turn == op.id and envelope.agent == "main"
     match envelope.event:
         case SessionStarted(trusted=False):
-            err.write("cockpit: folder not trusted: its settings and instructions are ignored (--trust)\n")
+            _print_error("folder not trusted: its settings and instructions are ignored (--trust)")
         case Warned(text, hint):
-            _print_error(err, f"cockpit: {text}{f' ({hint})' if hint and chr(10) not in hint else ''}\n")
+            _print_error(f"{text} ({hint})" if hint and "\n" not in hint else text)
             outcome.failed = isinstance(op, Invoke) and not envelope.turn and envelope.event.source == ""
             return outcome.failed
         case MessageFinished(message=AssistantMessage(text=text, finish=finish)) if is_ours and text:
@@ -147,18 +141,18 @@ def _take_event(envelope: Envelope, op: Op, outcome: PromptOutcome, err: TextIO)
             outcome.continues = finish == "length"
         case ToolCallFinished(result=result) if result.outcome == "denied":
             outcome.denied.append(result.name)
-            _print_error(err, f"cockpit: {result.name} was not run: {result.text}\n")
+            _print_error(f"{result.name} was not run: {result.text}")
         case Noticed(kind="show", content=content, data=data) if data.get("op") == op.id:
             outcome.text = plain_text(content)
             return True
         case Noticed(kind="action", data=data) if data.get("op") == op.id:
-            _print_error(err, f"cockpit: /{data.get('command')} needs the full screen\n")
+            _print_error(f"/{data.get('command')} needs the full screen")
             outcome.failed = True
             return True
         case TurnFinished() as finished if is_ours:
             outcome.finished = finished
             if finished.message:
-                _print_error(err, f"cockpit: {finished.message}\n")
+                _print_error(finished.message)
             return True
         case SessionClosed():
             outcome.closed = True
@@ -168,8 +162,8 @@ def _take_event(envelope: Envelope, op: Op, outcome: PromptOutcome, err: TextIO)
     return False
 
 
-def _print_error(err: TextIO, line: str) -> None:
-    err.write(clean(line))
+def _print_error(text: str) -> None:
+    sys.stderr.write(clean(f"cockpit: {text}\n"))
 
 
 def _print_outcome(outcome: PromptOutcome, output: OutputFormat, out: TextIO) -> None:
@@ -190,14 +184,9 @@ def _outcome_json(outcome: PromptOutcome) -> dict[str, object]:
         "denied": outcome.denied,
     }
     if finished is not None:
-        summary |= {
-            "stop_reason": finished.stop_reason,
-            "limit": finished.limit,
-            "message": finished.message,
-            "seconds": finished.seconds,
-            "usage": wire.encode(finished.usage),
-            "cost": finished.usage.cost,
-        }
+        for name in ("stop_reason", "limit", "message", "seconds"):
+            summary[name] = getattr(finished, name)
+        summary |= {"usage": wire.encode(finished.usage), "cost": finished.usage.cost}
     return summary
 
 

@@ -79,16 +79,16 @@ def _format_keys(request: ApprovalRequested) -> str:
 
 
 def is_form(question: QuestionAsked) -> bool:
-    """Whether the question is answered by values, or by opening a page, instead of words."""
+    """Whether the question is answered by field values, or by opening a page."""
     return bool(question.fields or question.url)
 
 
 def format_question(question: QuestionAsked) -> list[str]:
     """The lines of a question or form."""
-    first = f"? {question.question} {' | '.join(question.options)}"
     if question.options and not question.takes_words:
         options = (f"  {number} {option}" for number, option in enumerate(question.options, 1))
         return [f"? {question.question}", *options]
+    first = f"? {question.question} {' | '.join(question.options)}"
     return [first, *(format_form(question) if is_form(question) else ())]
 
 
@@ -96,8 +96,7 @@ def format_form(question: QuestionAsked) -> list[str]:
     """The lines of a form: its fields, and how to answer."""
     lines = [f"{question.source or 'the model'} asks:"]
     if question.url:
-        lines += [f"  open {question.url}", "  (`yes` once it is done, `decline`, or `cancel`)"]
-        return lines
+        return [*lines, f"  open {question.url}", "  (`yes` once it is done, `decline`, or `cancel`)"]
     for field in question.fields:
         words = field.label or field.name
         kind = f" [{', '.join(field.options)}]" if field.options else f" [{field.kind.replace('_', '/')}]"
@@ -123,18 +122,16 @@ def parse_answer(question: QuestionAsked, line: str, id: str, origin: str) -> An
         if word not in ("yes", "y", "done"):
             raise FormValueInvalid("write yes once the page is open, decline, or cancel")
         return Answer(id, origin, question.id, "")
-    return Answer(
-        id, origin, question.id, "", values=parse_values(question.fields, _field_texts(question, line))
-    )
+    values = parse_values(question.fields, _field_texts(question, line))
+    return Answer(id, origin, question.id, "", values=values)
 
 
 def _chosen_option(question: QuestionAsked, word: str) -> str:
     for number, option in enumerate(question.options, 1):
         if word in (str(number), option.lower()):
             return option
-    raise FormValueInvalid(
-        f"first answer this by its number, 1 to {len(question.options)}; then write your prompt again"
-    )
+    numbers = f"1 to {len(question.options)}"
+    raise FormValueInvalid(f"first answer with a number, {numbers}; then write your prompt again")
 
 
 def _field_texts(question: QuestionAsked, line: str) -> dict[str, str]:

@@ -1,4 +1,6 @@
-"""Watches the signals that interrupt or end a headless run: Ctrl+C, SIGTERM and the end of the terminal."""
+"""Handles the signals that interrupt or end a headless run: Ctrl+C, SIGTERM, and SIGHUP when the terminal is
+closed.
+"""
 
 import asyncio
 import signal
@@ -27,8 +29,8 @@ def watch_signals(on_signal: Callable[[signal.Signals], bool]) -> Callable[[], N
 
     def receive(received: signal.Signals) -> None:
         nonlocal ending
-        # A closing terminal sends SIGHUP twice, from the kernel and from the shell. The second must not
-        # interrupt the shutdown that the first one started.
+        # A closing terminal sends SIGHUP twice, from the kernel and from the shell. The second signal must
+        # not interrupt the shutdown that the first has started.
         if not ending and on_signal(received):
             ending = True
             remove_handlers(signal.SIGINT, signal.SIGTERM)

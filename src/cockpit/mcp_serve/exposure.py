@@ -1,6 +1,6 @@
 """Which tools a client may use. A tool that is not exposed is neither listed nor callable."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -19,26 +19,22 @@ class ExposedTools:
 
     names: tuple[str, ...] = (DEFAULT_SET,)
 
-    def takes(self, row: ToolRow) -> bool:
+    def includes(self, row: ToolRow) -> bool:
         """Whether clients may use the tool `row`. Tools of other MCP servers are never exposed."""
         # A client must connect to those servers itself: the user approved them for cockpit only.
         if is_mcp_name(row.name):
             return False
-        looks = row.looks_only and row.kind in READING_KINDS
-        return any(looks if name == DEFAULT_SET else fnmatchcase(row.name, name) for name in self.names)
+        reads = row.looks_only and row.kind in READING_KINDS
+        return any(reads if name == DEFAULT_SET else fnmatchcase(row.name, name) for name in self.names)
 
-    def rows(self, rows: Iterable[ToolRow]) -> tuple[ToolRow, ...]:
+    def rows(self, rows: Iterable[ToolRow]) -> list[ToolRow]:
         """The exposed tools among `rows`, by name."""
-        return tuple(sorted((row for row in rows if self.takes(row)), key=lambda row: row.name))
+        return sorted((row for row in rows if self.includes(row)), key=lambda row: row.name)
 
-    def missing(self, rows: Iterable[ToolRow]) -> tuple[str, ...]:
-        """The names that match no tool, so that the user learns of them."""
-        known = {row.name for row in rows}
-        return tuple(
-            entry
-            for entry in self.names
-            if entry != DEFAULT_SET and not any(entry == name or fnmatchcase(name, entry) for name in known)
-        )
+    def unmatched(self, rows: Sequence[ToolRow]) -> list[str]:
+        """The names and globs that match no tool."""
+        globs = [name for name in self.names if name != DEFAULT_SET]
+        return [glob for glob in globs if not any(fnmatchcase(row.name, glob) for row in rows)]
 
 
 def parse_exposed(text: str | None, words: tuple[str, ...]) -> ExposedTools:
@@ -47,7 +43,5 @@ def parse_exposed(text: str | None, words: tuple[str, ...]) -> ExposedTools:
         return ExposedTools(words) if words else ExposedTools()
     names = tuple(part.strip() for part in text.split(",") if part.strip())
     if not names:
-        raise CockpitError(
-            "--expose names no tool", f"for example --expose {DEFAULT_SET},edit; or leave the option out"
-        )
+        raise CockpitError("--expose names no tool", f"write for example --expose {DEFAULT_SET},edit")
     return ExposedTools(names)

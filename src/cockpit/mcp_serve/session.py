@@ -1,4 +1,4 @@
-"""One session and the calls that clients make in it: each is submitted as an op and answered by events.
+"""The session that all clients share, and their calls: each is submitted as an op and answered by events.
 
 A call may wait for the user at the client. In the 2026-07-28 protocol the server cannot ask the client, so
 the call is parked under a token until the client repeats the request with an answer.
@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from cockpit.errors import CockpitError
+from cockpit.protocol import queries
 from cockpit.protocol.channel import Channel, Deck
 from cockpit.protocol.events import (
     ApprovalRequested,
@@ -23,19 +24,7 @@ from cockpit.protocol.events import (
     Warned,
 )
 from cockpit.protocol.messages import Decision, Json
-from cockpit.protocol.ops import Answer, CallTool, Decide, Interrupt
-from cockpit.protocol.queries import (
-    Expand,
-    Expanded,
-    PromptRows,
-    Prompts,
-    Query,
-    Refused,
-    Reply,
-    ToolRow,
-    ToolRows,
-    Tools,
-)
+from cockpit.protocol.ops import Answer, CallTool, Decide, Interrupt, Op
 
 ORIGIN = "mcp_serve"
 # Seconds that a parked call waits for its client.
@@ -43,7 +32,7 @@ PARKED_SECONDS = 300.0
 MAX_PARKED = 64
 MAX_CONCURRENT = 8
 NO_USER_TEXT = "the calling client cannot ask its user"
-NO_ANSWER_TEXT = "the client did not come back with an answer"
+NO_ANSWER_TEXT = "the client did not return with an answer"
 
 ClientQuestion: TypeAlias = ApprovalRequested | QuestionAsked
 CallEvent: TypeAlias = ToolCallProgressed | ClientQuestion | ToolCallFinished | Warned | SessionClosed
@@ -71,8 +60,8 @@ class ActiveCall:
 
 
 class ParkedCalls:
-    """Calls that wait for the user at their client. `expired` is called for one whose client does not
-    return."""
+    """Calls that wait for the user at their client. `expired` is called for a call whose client does not
+    return in time."""
 
     def __init__(self, expired: Callable[[ActiveCall], None]) -> None:
         self._expired = expired
@@ -89,20 +78,22 @@ class ParkedCalls:
 
     def take(self, token: str, name: str, arguments: Mapping[str, Json]) -> ActiveCall | None:
         """The call under `token`, if the request repeats it exactly: the user must have seen what runs."""
-        result = self._calls.get(token)
-        if result is None or (result[0].name, dict(result[0].arguments)) != (name, dict(arguments)):
+        if token not in self._calls:
+            return None
+        call, timer = self._calls[token]
+        if (call.name, dict(call.arguments)) != (name, dict(arguments)):
             return None
         del self._calls[token]
-        result[1].cancel()
-        return result[0]
+        timer.cancel()
+        return call
 
-    def empty(self) -> list[ActiveCall]:
+    def clear(self) -> list[ActiveCall]:
         """Remove and return all parked calls."""
-        result = list(self._calls.values())
+        parked = list(self._calls.values())
         self._calls.clear()
-        for _, timer in result:
+        for _, timer in parked:
             timer.cancel()
-        return [item for item, _ in result]
+        return [call for call, _ in parked]
 
     def _expire(self, token: str) -> None:
         call, _ = self._calls.pop(token)
@@ -117,10 +108,10 @@ class SharedSession:
         self._root = root
         self._opening: asyncio.Task[Channel] | None = None
         self._reading: asyncio.Task[None] | None = None
-        self._going: dict[str, ActiveCall] = {}
+        self._active: dict[str, ActiveCall] = {}
         self.parked = ParkedCalls(self._expired)
         self._tasks: set[asyncio.Task[None]] = set()
-        self._room = asyncio.Semaphore(MAX_CONCURRENT)
+        self._slots = asyncio.Semaphore(MAX_CONCURRENT)
         self._closed = False
 
     async def channel(self) -> Channel:
@@ -138,41 +129,41 @@ class SharedSession:
 
     async def close(self) -> None:
         """End every call. The caller closes the deck."""
-        for call in self.parked.empty():
+        for call in self.parked.clear():
             self.end_later(call)
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self._reading is not None:
             self._reading.cancel()
             await asyncio.gather(self._reading, return_exceptions=True)
 
-    async def ask(self, query: Query) -> Reply:
+    async def ask(self, query: queries.Query) -> queries.Reply:
         """A query's reply. Raises `CockpitError` if it is refused."""
         reply = await (await self.channel()).ask(query)
-        if isinstance(reply, Refused):
+        if isinstance(reply, queries.Refused):
             raise CockpitError(reply.reason)
         return reply
 
-    async def tools(self) -> tuple[ToolRow, ...]:
-        reply = await self.ask(Tools())
-        return reply.rows if isinstance(reply, ToolRows) else ()
+    async def tools(self) -> tuple[queries.ToolRow, ...]:
+        reply = await self.ask(queries.Tools())
+        return reply.rows if isinstance(reply, queries.ToolRows) else ()
 
-    async def prompts(self) -> PromptRows:
-        reply = await self.ask(Prompts())
-        return reply if isinstance(reply, PromptRows) else PromptRows(())
+    async def prompts(self) -> queries.PromptRows:
+        reply = await self.ask(queries.Prompts())
+        return reply if isinstance(reply, queries.PromptRows) else queries.PromptRows(())
 
     async def expand(self, name: str, text: str) -> str:
         """The text of a prompt. Raises `CockpitError`."""
-        reply = await self.ask(Expand(name, text))
-        return reply.text if isinstance(reply, Expanded) else ""
+        reply = await self.ask(queries.Expand(name, text))
+        return reply.text if isinstance(reply, queries.Expanded) else ""
 
     async def begin(self, name: str, arguments: Mapping[str, Json]) -> ActiveCall:
-        """Start a call. At most eight run at the same time; further ones wait here."""
+        """Start a call. At most `MAX_CONCURRENT` run at the same time; further calls wait here."""
         channel = await self.channel()
         if self._closed:
             raise CockpitError("the session is closed", "start cockpit mcp-serve again")
-        await self._room.acquire()
+        await self._slots.acquire()
         call = ActiveCall(_new_id(), name, arguments)
-        self._going[call.id] = call
+        self._active[call.id] = call
         try:
             await channel.submit(CallTool(call.id, ORIGIN, name, arguments))
         except BaseException:
@@ -180,31 +171,28 @@ class SharedSession:
             raise
         return call
 
-    async def end(self, call: ActiveCall) -> None:
-        """Stop a call whose client has left or cancelled it."""
-        if call.id in self._going:
-            await (await self.channel()).submit(Interrupt(_new_id(), ORIGIN, call=call.id))
+    async def submit(self, op: Op) -> None:
+        await (await self.channel()).submit(op)
+
+    async def _end(self, call: ActiveCall) -> None:
+        if call.id in self._active:
+            await self.submit(Interrupt(_new_id(), ORIGIN, call=call.id))
 
     def end_later(self, call: ActiveCall) -> None:
-        """Stop a call, from a task that is being cancelled."""
-        self._run_later(self.end(call))
+        """Stop a call whose client has left or cancelled it; for use in a task that is being cancelled."""
+        self._run_later(self._end(call))
 
     async def decide(self, question: ApprovalRequested, allows: bool, note: str = "") -> None:
         """Submit the decision of the user at the client. It never allows more than this one call."""
         decision: Decision = "allow_once" if allows else "reject_once"
-        await (await self.channel()).submit(Decide(_new_id(), ORIGIN, question.id, decision, note))
-
-    async def answer(self, question: QuestionAsked, answer: Answer) -> None:
-        """Submit the answer of the user at the client."""
-        await (await self.channel()).submit(answer)
+        await self.submit(Decide(_new_id(), ORIGIN, question.id, decision, note))
 
     async def decline(self, question: ClientQuestion, why: str = NO_USER_TEXT) -> None:
         """Reject an approval or cancel a question, as there is no user to ask."""
-        channel = await self.channel()
         if isinstance(question, ApprovalRequested):
-            await channel.submit(Decide(_new_id(), ORIGIN, question.id, "reject_once", why, by="nobody"))
+            await self.submit(Decide(_new_id(), ORIGIN, question.id, "reject_once", why, by="nobody"))
         else:
-            await channel.submit(Answer(_new_id(), ORIGIN, question.id, "", "cancel"))
+            await self.submit(Answer(_new_id(), ORIGIN, question.id, "", "cancel"))
 
     def _expired(self, call: ActiveCall) -> None:
         if call.question is not None:
@@ -219,12 +207,12 @@ class SharedSession:
         async for envelope in channel.events():
             self._take(envelope)
         self._closed = True
-        for call in tuple(self._going.values()):
+        for call in tuple(self._active.values()):
             call.queue.put_nowait(SessionClosed("the session was closed"))
             self._forget(call)
 
     def _take(self, envelope: Envelope) -> None:
-        event, call = envelope.event, self._going.get(envelope.call)
+        event, call = envelope.event, self._active.get(envelope.call)
         if not isinstance(event, CALL_EVENTS):
             return
         if call is not None:
@@ -232,12 +220,12 @@ class SharedSession:
             if isinstance(event, ToolCallFinished):
                 self._forget(call)
         elif isinstance(event, ApprovalRequested | QuestionAsked):
-            # It belongs to no client's call, so it must not wait forever.
+            # No client's call asked this, so nobody will answer it.
             self._run_later(self.decline(event))
 
     def _forget(self, call: ActiveCall) -> None:
-        if self._going.pop(call.id, None) is not None:
-            self._room.release()
+        if self._active.pop(call.id, None) is not None:
+            self._slots.release()
 
 
 def _new_id() -> str:

@@ -8,61 +8,25 @@ import asyncio
 import re
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeAlias, assert_never
+from typing import Any, TypeAlias, assert_never, get_args
 
+import mcp_types as types
 from mcp.server import ServerRequestContext
 from mcp.shared.exceptions import MCPError
-from mcp_types import (
-    INVALID_PARAMS,
-    MISSING_REQUIRED_CLIENT_CAPABILITY,
-    CallToolRequestParams,
-    CallToolResult,
-    ClientCapabilities,
-    ElicitationCapability,
-    ElicitRequest,
-    ElicitRequestFormParams,
-    ElicitRequestURLParams,
-    ElicitResult,
-    FormElicitationCapability,
-    ImageContent,
-    InputRequiredResult,
-    InputResponseRequestParams,
-    LoggingLevel,
-    MissingRequiredClientCapabilityErrorData,
-    TextContent,
-    UrlElicitationCapability,
-)
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from cockpit.errors import CockpitError
 from cockpit.mcp_serve.exposure import ExposedTools
-from cockpit.mcp_serve.session import ActiveCall, ClientQuestion, SharedSession
+from cockpit.mcp_serve.session import ORIGIN, ActiveCall, ClientQuestion, SharedSession
+from cockpit.protocol import events
 from cockpit.protocol.content import Diff, Image, plain_text
-from cockpit.protocol.events import (
-    ApprovalRequested,
-    FormField,
-    QuestionAsked,
-    SessionClosed,
-    ToolCallFinished,
-    ToolCallProgressed,
-    Warned,
-)
 from cockpit.protocol.messages import Json, ToolResult
 from cockpit.protocol.ops import Answer
-from cockpit.protocol.rows import ApprovalPart
 from cockpit.protocol.safe_text import clean
 
 RequestContext: TypeAlias = ServerRequestContext[Any, Any]
-LEVELS: tuple[LoggingLevel, ...] = (
-    "debug",
-    "info",
-    "notice",
-    "warning",
-    "error",
-    "critical",
-    "alert",
-    "emergency",
-)
+LEVELS: tuple[types.LoggingLevel, ...] = get_args(types.LoggingLevel)
+"""From `debug` to `emergency`, the least severe first."""
 MAX_CLIENTS = 1_000
 
 
@@ -72,12 +36,12 @@ class ClientLogLevels:
     def __init__(self) -> None:
         self._levels: OrderedDict[str, int] = OrderedDict()
 
-    def set(self, ctx: RequestContext, level: LoggingLevel) -> None:
+    def set(self, ctx: RequestContext, level: types.LoggingLevel) -> None:
         self._levels[_client_key(ctx)] = LEVELS.index(level)
         if len(self._levels) > MAX_CLIENTS:
             self._levels.popitem(last=False)
 
-    async def tell(self, ctx: RequestContext, event: Warned) -> None:
+    async def send_warning(self, ctx: RequestContext, event: events.Warned) -> None:
         """Send a warning as part of this request."""
         if self._levels.get(_client_key(ctx), 0) > LEVELS.index("warning"):
             return
@@ -86,62 +50,36 @@ class ClientLogLevels:
 
 
 def _client_key(ctx: RequestContext) -> str:
-    """Identifies a client by its HTTP session, or the single one at the pipe."""
+    """The client's HTTP session id; empty for the single client on stdin."""
     headers = getattr(ctx.request, "headers", None)
     return headers.get("mcp-session-id", "") if headers is not None else ""
 
 
 DECISION, ALLOW, REJECT, ANSWER = "decision", "allow this once", "reject", "answer"
-# A longer text is not readable in a form; the audit log and the transcript contain all of it.
+# Longer texts are cut in a form; the audit log and the transcript contain all of it.
 MAX_FORM_TEXT = 8_000
 
 
-def make_elicitation(question: ApprovalRequested | QuestionAsked) -> ElicitRequest:
+def _make_elicitation(question: ClientQuestion) -> types.ElicitRequest:
     """The request that asks the user `question`."""
-    if isinstance(question, ApprovalRequested):
-        choice: dict[str, Json] = {
-            "type": "string",
-            "title": "Decision",
-            "enum": [ALLOW, REJECT],
-            "default": REJECT,
-        }
-        return _make_form("\n".join(_approval_lines(question)), {DECISION: choice}, [DECISION])
+    if isinstance(question, events.ApprovalRequested):
+        choice = {"type": "string", "title": "Decision", "enum": [ALLOW, REJECT], "default": REJECT}
+        return _make_form(_approval_text(question), {DECISION: choice}, [DECISION])
+    text = question.question
     if question.url:
-        params = ElicitRequestURLParams(
-            message=_shorten(question.question), url=question.url, elicitation_id=question.id
-        )
-        return ElicitRequest(params=params)
+        message = _shorten(text)
+        params = types.ElicitRequestURLParams(message=message, url=question.url, elicitation_id=question.id)
+        return types.ElicitRequest(params=params)
     if question.fields:
-        expected = [field.name for field in question.fields if field.required]
-        return _make_form(
-            question.question, {field.name: field_schema(field) for field in question.fields}, expected
-        )
-    answer: dict[str, Json] = {"type": "string", "title": "Answer"}
+        required = [field.name for field in question.fields if field.required]
+        return _make_form(text, {field.name: _field_schema(field) for field in question.fields}, required)
+    answer: dict[str, object] = {"type": "string", "title": "Answer"}
     if question.options:
         answer["enum"] = list(question.options)
-    return _make_form(question.question, {ANSWER: answer}, [ANSWER])
+    return _make_form(text, {ANSWER: answer}, [ANSWER])
 
 
-def fits_in_form(question: ApprovalRequested) -> bool:
-    """Whether the form shows everything that would happen, as the user must not approve what is not shown."""
-    return len("\n".join(_approval_lines(question))) <= MAX_FORM_TEXT
-
-
-def is_allowed(result: ElicitResult) -> bool:
-    """Whether the user accepted the form and chose to allow."""
-    content = result.content or {}
-    return result.action == "accept" and content.get(DECISION) == ALLOW
-
-
-def read_values(result: ElicitResult) -> Mapping[str, Json]:
-    """The values entered into a form."""
-    values: dict[str, Json] = {}
-    for name, value in (result.content or {}).items():
-        values[name] = list(value) if isinstance(value, list) else value
-    return values if result.action == "accept" else {}
-
-
-def field_schema(field: FormField) -> dict[str, Json]:
+def _field_schema(field: events.FormField) -> dict[str, Json]:
     """A field in the restricted JSON Schema of the protocol."""
     out: dict[str, Json] = {"title": clean(field.label or field.name)}
     if field.note:
@@ -168,28 +106,31 @@ def field_schema(field: FormField) -> dict[str, Json]:
     return out
 
 
-def _option_schema(field: FormField, labelled: str) -> dict[str, Json]:
+def _option_schema(field: events.FormField, labelled: str) -> dict[str, Json]:
     if not field.labels or field.labels == field.options:
         return {"enum": list(field.options)}
     pairs = zip(field.options, field.labels, strict=False)
     return {labelled: [{"const": option, "title": clean(label)} for option, label in pairs]}
 
 
-def _make_form(text: str, properties: Mapping[str, Mapping[str, Json]], required: list[str]) -> ElicitRequest:
+def _make_form(
+    text: str, properties: Mapping[str, Mapping[str, object]], required: list[str]
+) -> types.ElicitRequest:
     schema = {"type": "object", "properties": dict(properties), "required": required}
-    return ElicitRequest(params=ElicitRequestFormParams(message=_shorten(text), requested_schema=schema))
+    params = types.ElicitRequestFormParams(message=_shorten(text), requested_schema=schema)
+    return types.ElicitRequest(params=params)
 
 
 def _shorten(text: str) -> str:
-    text = clean(text)
-    return (
-        text
-        if len(text) <= MAX_FORM_TEXT
-        else f"{text[:MAX_FORM_TEXT]}\n[cut: {len(text) - MAX_FORM_TEXT} more characters]"
-    )
+    text, excess = clean(text), len(clean(text)) - MAX_FORM_TEXT
+    return f"{text[:MAX_FORM_TEXT]}\n[cut: {excess} more characters]" if excess > 0 else text
 
 
-def _approval_lines(question: ApprovalRequested) -> Iterator[str]:
+def _approval_text(question: events.ApprovalRequested) -> str:
+    return "\n".join(_approval_lines(question))
+
+
+def _approval_lines(question: events.ApprovalRequested) -> Iterator[str]:
     yield f"{question.title}: {question.reason} (risk {question.risk})"
     if question.destination:
         yield f"goes to {question.destination}"
@@ -198,17 +139,13 @@ def _approval_lines(question: ApprovalRequested) -> Iterator[str]:
     if question.alternative:
         yield f"instead: {question.alternative}"
     for part in question.parts:
-        yield from _part_lines(part)
+        yield f"- {part.title}{f' ({part.detail})' if part.detail else ''}"
+        if part.reason:
+            yield f"  {part.level}: {part.reason}"
+        if isinstance(part.diff, Diff):
+            yield plain_text((part.diff,))
     if question.note:
         yield question.note
-
-
-def _part_lines(part: ApprovalPart) -> Iterator[str]:
-    yield f"- {part.title}{f' ({part.detail})' if part.detail else ''}"
-    if part.reason:
-        yield f"  {part.level}: {part.reason}"
-    if isinstance(part.diff, Diff):
-        yield plain_text((part.diff,))
 
 
 DEFAULT_KEY = "person"
@@ -221,34 +158,33 @@ async def call_tool(
     exposed: ExposedTools,
     levels: ClientLogLevels,
     ctx: RequestContext,
-    params: CallToolRequestParams,
-) -> CallToolResult | InputRequiredResult:
+    params: types.CallToolRequestParams,
+) -> types.CallToolResult | types.InputRequiredResult:
     """Answer `tools/call`. Raises `MCPError` for an unknown tool."""
     arguments: Mapping[str, Json] = params.arguments or {}
     row = next((item for item in await served.tools() if item.name == params.name), None)
-    if row is None or not exposed.takes(row):
-        raise MCPError(INVALID_PARAMS, f"Unknown tool: {params.name}")
+    if row is None or not exposed.includes(row):
+        raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}")
     try:
-        call = await _find_or_start_call(served, params, params.name, arguments)
-        finished = await follow_call(served, levels, ctx, call)
+        call = await _find_or_start_call(served, params, arguments)
+        finished = await _follow_call(served, levels, ctx, call)
     except CockpitError as error:
-        return CallToolResult(content=[TextContent(text=str(error))], is_error=True)
-    return finished if isinstance(finished, InputRequiredResult) else convert_result(finished)
+        return types.CallToolResult(content=[types.TextContent(text=str(error))], is_error=True)
+    return finished if isinstance(finished, types.InputRequiredResult) else _convert_result(finished)
 
 
 async def _find_or_start_call(
-    served: SharedSession, params: InputResponseRequestParams, name: str, arguments: Mapping[str, Json]
+    served: SharedSession, params: types.CallToolRequestParams, arguments: Mapping[str, Json]
 ) -> ActiveCall:
     """A new call, or the parked call that this request answers."""
     if params.request_state is None:
-        return await served.begin(name, arguments)
-    call = served.parked.take(params.request_state, name, arguments)
+        return await served.begin(params.name, arguments)
+    call = served.parked.take(params.request_state, params.name, arguments)
     if call is None:
-        raise MCPError(
-            INVALID_PARAMS, "requestState is unknown, was already used, or belongs to another call"
-        )
-    response = (params.input_responses or {}).get(question_key(call.question))
-    if isinstance(response, ElicitResult):
+        reason = "requestState is unknown, was already used, or belongs to another call"
+        raise MCPError(types.INVALID_PARAMS, reason)
+    response = (params.input_responses or {}).get(_question_key(call.question))
+    if isinstance(response, types.ElicitResult):
         await _apply_answer(served, call, response)
         return call
     # The answer is missing, so the question is asked again.
@@ -257,24 +193,24 @@ async def _find_or_start_call(
     return call
 
 
-async def follow_call(
+async def _follow_call(
     served: SharedSession, levels: ClientLogLevels, ctx: RequestContext, call: ActiveCall
-) -> ToolResult | InputRequiredResult:
+) -> ToolResult | types.InputRequiredResult:
     """Follow a call until its result, or until its client must ask the user."""
     try:
         async for event in call.events():
             match event:
-                case ToolCallProgressed(text=text):
+                case events.ToolCallProgressed(text=text):
                     call.progress_count += 1
                     await ctx.session.report_progress(call.progress_count, None, text)
-                case Warned():
-                    await levels.tell(ctx, event)
-                case ApprovalRequested() | QuestionAsked():
+                case events.Warned():
+                    await levels.send_warning(ctx, event)
+                case events.ApprovalRequested() | events.QuestionAsked():
                     if (parked := await _ask_client(served, ctx, call, event)) is not None:
                         return parked
-                case ToolCallFinished(result=result):
+                case events.ToolCallFinished(result=result):
                     return result
-                case SessionClosed(reason=reason):
+                case events.SessionClosed(reason=reason):
                     raise CockpitError(reason, "start cockpit mcp-serve again")
     except asyncio.CancelledError:
         served.end_later(call)
@@ -284,25 +220,25 @@ async def follow_call(
 
 async def _ask_client(
     served: SharedSession, ctx: RequestContext, call: ActiveCall, question: ClientQuestion
-) -> InputRequiredResult | None:
+) -> types.InputRequiredResult | None:
     """Ask the client's user. Returns None if the question is already answered."""
     call.question = question
-    if isinstance(question, ApprovalRequested) and not fits_in_form(question):
+    if isinstance(question, events.ApprovalRequested) and len(_approval_text(question)) > MAX_FORM_TEXT:
+        # The user must not approve what the form does not show.
         await served.decline(question, TOO_LONG_TEXT)
         return None
-    request = make_elicitation(question)
-    is_page = request.params.mode == "url"
+    request = _make_elicitation(question)
+    params = request.params
+    is_page = params.mode == "url"
     if not _can_elicit(ctx, is_page):
         await served.decline(question)
-        if isinstance(question, QuestionAsked) and ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
+        if isinstance(question, events.QuestionAsked) and ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
             served.end_later(call)
             raise _missing_capability(is_page)
         return None
     if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
-        return InputRequiredResult(
-            input_requests={question_key(question): request}, request_state=served.parked.put(call)
-        )
-    params = request.params
+        key, token = _question_key(question), served.parked.put(call)
+        return types.InputRequiredResult(input_requests={key: request}, request_state=token)
     try:
         if params.mode == "url":
             id = params.elicitation_id or ""
@@ -310,61 +246,69 @@ async def _ask_client(
         else:
             result = await ctx.session.elicit_form(params.message, params.requested_schema, ctx.request_id)
     except MCPError:
-        # The client claimed to support it, but does not.
+        # The client declared the capability, but does not support it.
         await served.decline(question)
         return None
     await _apply_answer(served, call, result)
     return None
 
 
-def question_key(question: ClientQuestion | None) -> str:
-    """The key of a question in a request: who asks it, if known."""
-    source = question.source if isinstance(question, QuestionAsked) else ""
+def _question_key(question: ClientQuestion | None) -> str:
+    """The key of a question in a request: the name of who asks it, if known."""
+    source = question.source if isinstance(question, events.QuestionAsked) else ""
     return re.sub(r"\W+", "_", source).strip("_") or DEFAULT_KEY
 
 
 def _can_elicit(ctx: RequestContext, is_page: bool) -> bool:
     capabilities = ctx.session.client_capabilities
-    can = capabilities.elicitation if capabilities is not None else None
-    if can is None:
+    elicitation = capabilities.elicitation if capabilities is not None else None
+    if elicitation is None:
         return False
     # Until 2025-06-18 the capability had no parts and meant forms.
-    return can.url is not None if is_page else can.form is not None or can.url is None
+    return elicitation.url is not None if is_page else elicitation.form is not None or elicitation.url is None
 
 
 def _missing_capability(is_page: bool) -> MCPError:
-    """The error for a tool that asks questions. A missing approval needs none, as it is a denied call."""
-    kind = {"url": UrlElicitationCapability()} if is_page else {"form": FormElicitationCapability()}
-    expected = ClientCapabilities(elicitation=ElicitationCapability.model_validate(kind))
-    result = MissingRequiredClientCapabilityErrorData(required_capabilities=expected)
-    data = result.model_dump(by_alias=True, mode="json", exclude_none=True)
+    """The error for a tool that asks a question. (An approval that cannot be asked is a denied call.)"""
+    elicitation = (
+        types.ElicitationCapability(url=types.UrlElicitationCapability())
+        if is_page
+        else types.ElicitationCapability(form=types.FormElicitationCapability())
+    )
+    data = types.MissingRequiredClientCapabilityErrorData(
+        required_capabilities=types.ClientCapabilities(elicitation=elicitation)
+    )
     return MCPError(
-        MISSING_REQUIRED_CLIENT_CAPABILITY,
+        types.MISSING_REQUIRED_CLIENT_CAPABILITY,
         "this tool asks the user by elicitation, which the client does not support",
-        data,
+        data.model_dump(by_alias=True, mode="json", exclude_none=True),
     )
 
 
-async def _apply_answer(served: SharedSession, call: ActiveCall, result: ElicitResult) -> None:
+async def _apply_answer(served: SharedSession, call: ActiveCall, result: types.ElicitResult) -> None:
     question, call.question = call.question, None
-    if isinstance(question, ApprovalRequested):
-        note = "" if result.action == "accept" else "the user at the client rejected it"
-        await served.decide(question, is_allowed(result), note)
-    elif isinstance(question, QuestionAsked):
-        values = read_values(result)
-        text = str(values.get("answer", "")) if not question.fields else ""
-        answer = Answer(f"{call.id}-{question.id}", "mcp_serve", question.id, text, result.action, values)
-        await served.answer(question, answer)
+    accepted = result.action == "accept"
+    values: dict[str, Json] = {}
+    for name, value in (result.content or {}).items() if accepted else ():
+        values[name] = list(value) if isinstance(value, list) else value
+    if isinstance(question, events.ApprovalRequested):
+        note = "" if accepted else "the user at the client rejected it"
+        await served.decide(question, values.get(DECISION) == ALLOW, note)
+    elif isinstance(question, events.QuestionAsked):
+        text = "" if question.fields else str(values.get(ANSWER, ""))
+        await served.submit(
+            Answer(f"{call.id}-{question.id}", ORIGIN, question.id, text, result.action, values)
+        )
 
 
-def convert_result(result: ToolResult) -> CallToolResult:
-    """A result in the form of the protocol: the text for the model, images, and the outcome."""
-    content: list[TextContent | ImageContent] = [TextContent(text=result.text)]
-    content += [
-        ImageContent(data=block.base64, mime_type=block.media_type)
-        for block in result.blocks
-        if isinstance(block, Image)
-    ]
-    return CallToolResult(
-        content=list(content), is_error=result.is_error, _meta={OUTCOME_KEY: result.outcome}
+def _convert_result(result: ToolResult) -> types.CallToolResult:
+    """The text for the model, images, and the outcome."""
+    images = [block for block in result.blocks if isinstance(block, Image)]
+    return types.CallToolResult(
+        content=[
+            types.TextContent(text=result.text),
+            *(types.ImageContent(data=image.base64, mime_type=image.media_type) for image in images),
+        ],
+        is_error=result.is_error,
+        _meta={OUTCOME_KEY: result.outcome},
     )

@@ -1,7 +1,7 @@
 """Runs the server on this process's stdin and stdout, or on a port.
 
-Until it ends only the protocol is written to stdout. Stdin is read by a thread that nobody waits for, so that
-a signal ends the server while its client is silent; the SDK's own reader cannot be ended.
+Only the protocol is written to stdout. Stdin is read by a daemon thread, so that a signal ends the server
+even while its client is silent; the SDK's own reader cannot be stopped.
 """
 
 import asyncio
@@ -63,12 +63,13 @@ def private_stdin() -> Iterator[IO[str]]:
         # Not a real file (in a test), so child processes cannot read it.
         yield sys.stdin
         return
-    private, nothing = os.dup(fd), os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, fd)
-    os.close(nothing)
-    whole = io.BufferedReader(io.FileIO(private, closefd=False))
+    private, empty = os.dup(fd), os.open(os.devnull, os.O_RDONLY)
+    os.dup2(empty, fd)
+    os.close(empty)
+    raw = io.BufferedReader(io.FileIO(private, closefd=False))
     try:
-        yield io.TextIOWrapper(whole, encoding="utf-8", errors="replace")
+        # Never closed: the reading thread may hold its lock.
+        yield io.TextIOWrapper(raw, encoding="utf-8", errors="replace")
     finally:
         os.dup2(private, fd)
 
@@ -79,7 +80,7 @@ ENDPOINT_PATH = "/mcp"
 
 @dataclass(frozen=True, slots=True)
 class ListenAddress:
-    """Where to listen. `port` 0 takes any free port. An empty `token` requires none, on the loopback only."""
+    """Where to listen. `port` 0 means any free port. An empty `token` requires none, on the loopback only."""
 
     host: str = "127.0.0.1"
     port: int = 0
@@ -87,7 +88,7 @@ class ListenAddress:
 
 
 async def serve_stdio(deck: Deck, root: str, exposed: ExposedTools) -> None:
-    """Serve the one client at stdin and stdout until it closes them or a signal arrives."""
+    """Serve the single client on stdin and stdout until it closes them or a signal arrives."""
     from mcp.server.stdio import stdio_server
 
     from cockpit.mcp_serve.server import make_server
@@ -109,23 +110,26 @@ async def serve_stdio(deck: Deck, root: str, exposed: ExposedTools) -> None:
 async def serve_http(
     deck: Deck, root: str, exposed: ExposedTools, address: ListenAddress, listening: Callable[[str], None]
 ) -> None:
-    """Serve clients at `address` until a signal; `listening` is called with the URL once it answers."""
+    """Serve clients at `address` until a signal arrives; `listening` is called with the URL of the server."""
     import uvicorn
 
     from cockpit.mcp_serve.server import make_server
 
     if address.host not in LOOPBACK and not address.token:
         raise CockpitError(
-            f"{address.host} can be reached by others", "it requires a token; remove --no-token"
+            f"{address.host} can be reached from other machines", "it requires a token; remove --no-token"
         )
     served = SharedSession(deck, root)
-    app = _require_token(
-        make_server(served, exposed).streamable_http_app(**_security_options(address)), address.token
+    app = make_server(served, exposed).streamable_http_app(**_security_options(address))
+    running = uvicorn.Server(
+        uvicorn.Config(
+            _require_token(app, address.token),
+            log_level="warning",
+            access_log=False,
+            lifespan="on",
+            timeout_graceful_shutdown=2,
+        )
     )
-    config = uvicorn.Config(
-        app, log_level="warning", access_log=False, lifespan="on", timeout_graceful_shutdown=2
-    )
-    running = uvicorn.Server(config)
 
     async def run() -> None:
         sockets = [_bind_socket(address)]
@@ -163,25 +167,20 @@ def _security_options(address: ListenAddress) -> dict[str, Any]:
 
 
 def _require_token(app: "ASGIApp", token: str) -> "ASGIApp":
-    """`app` with its token required."""
+    """`app`, answering requests without the token with 401."""
     expected = f"Bearer {token}".encode()
 
     async def guarded(scope: "Scope", receive: "Receive", send: "Send") -> None:
         if scope["type"] == "http":
-            # Blanks around a header value do not belong to it (RFC 9110, 5.5), but not every parser removes
-            # them.
+            # Blanks around a header value do not belong to it (RFC 9110, 5.5); some parsers keep them.
             headers = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
             scope = {**scope, "headers": headers}
-        if scope["type"] != "http" or not token:
-            await app(scope, receive, send)
-            return
-        values = dict(scope["headers"]).get(b"authorization", b"")
-        if hmac.compare_digest(values, expected):
-            await app(scope, receive, send)
-            return
-        refusal = [(b"www-authenticate", b"Bearer"), (b"content-length", b"0")]
-        await send({"type": "http.response.start", "status": 401, "headers": refusal})
-        await send({"type": "http.response.body", "body": b""})
+            if token and not hmac.compare_digest(dict(headers).get(b"authorization", b""), expected):
+                refusal = [(b"www-authenticate", b"Bearer"), (b"content-length", b"0")]
+                await send({"type": "http.response.start", "status": 401, "headers": refusal})
+                await send({"type": "http.response.body", "body": b""})
+                return
+        await app(scope, receive, send)
 
     return guarded
 
@@ -196,16 +195,16 @@ def _bind_socket(address: ListenAddress) -> Any:
         sock.bind((address.host, address.port))
     except OSError as error:
         sock.close()
-        raise CockpitError(
-            f"cannot listen on {address.host}:{address.port}: {error.strerror or error}",
-            "choose another --http port",
-        ) from error
+        where = f"{address.host}:{address.port}"
+        reason = f"cannot listen on {where}: {error.strerror or error}"
+        raise CockpitError(reason, "choose another --http port") from error
     sock.listen(128)
     sock.setblocking(False)
     return sock
 
 
 async def _run_until_signal(run: Callable[[], Awaitable[None]], served: SharedSession) -> None:
+    """Run the server until it ends, a signal arrives or this task is cancelled; then end the session."""
     loop = asyncio.get_running_loop()
     task = asyncio.ensure_future(run())
     for item in (signal.SIGINT, signal.SIGTERM):
@@ -219,6 +218,8 @@ async def _run_until_signal(run: Callable[[], Awaitable[None]], served: SharedSe
         if not task.cancelled():
             task.result()
     finally:
+        task.cancel()  # still running if this task was cancelled
+        await asyncio.wait((task,))
         await served.close()
 
 

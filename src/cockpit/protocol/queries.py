@@ -313,9 +313,10 @@ class ListingRows:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The query could not be answered; `reason` is for the user."""
+    """The query could not be answered; `reason` is for the user, `cause` for programs."""
 
     reason: str
+    cause: Literal["", "missing_file"] = ""
 
 
 Query: TypeAlias = (

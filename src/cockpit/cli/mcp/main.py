@@ -1,6 +1,4 @@
-"""`cockpit mcp`: the subcommands that list, add, remove, approve and inspect MCP servers, and log in to
-them.
-"""
+"""The parser of `cockpit mcp`."""
 
 import argparse
 from collections.abc import Callable, Sequence
@@ -12,18 +10,14 @@ VERBS = "list|get|add|add-json|remove|tools|log|approve|enable|disable|login|log
 
 
 def main(argv: Sequence[str]) -> int:
-    """Exit code 0 if it was done or shown. Raises `CockpitError`."""
+    """Returns the exit code of the subcommand. Raises `CockpitError`."""
     arguments = list(argv)
     if not arguments or (arguments[0] == "list" and "--check" not in arguments):
         return definition_list.run_list("mcp", arguments[1:])
     parser = _parser()
-    # Everything after `--` is a command line, whatever it looks like.
-    line: list[str] = []
-    if "--" in arguments:
-        at = arguments.index("--")
-        arguments, line = arguments[:at], arguments[at + 1 :]
-    args = parser.parse_args(arguments)
-    args.line = line
+    # Everything after `--` is a command line, even what looks like an option.
+    at = arguments.index("--") if "--" in arguments else len(arguments)
+    args = parser.parse_args(arguments[:at], argparse.Namespace(line=arguments[at + 1 :]))
     run: Callable[[argparse.Namespace], int] = args.run
     return run(args)
 
@@ -62,26 +56,15 @@ def _parser() -> argparse.ArgumentParser:
     named("logout", servers.logout_server, "delete the login to a server")
     removed = named("remove", server_files.remove_server, "remove a server from its file")
     removed.add_argument("--scope", "-s", choices=("user", "project"), default="")
-    _add_server_arguments(
-        named("add", server_files.add_server, "add a server: NAME -- COMMAND ARG..., or NAME ADDRESS")
-    )
-    args = named("add-json", server_files.add_server_json, "add a server given as its entry in .mcp.json")
-    args.add_argument("json", metavar="JSON")
-    _add_scope_arguments(args)
+    added = named("add", server_files.add_server, "add a server: NAME -- COMMAND ARG..., or NAME ADDRESS")
+    added.add_argument("target", nargs="*", metavar="COMMAND|ADDRESS", help="or after --")
+    added.add_argument("--transport", "-t", choices=("stdio", "http", "sse"), default="")
+    added.add_argument("--env", "-e", action="append", default=[], metavar="NAME=VALUE")
+    added.add_argument("--header", "-H", action="append", default=[], metavar="'NAME: VALUE'")
+    added.add_argument("--timeout", type=int, default=0, metavar="MS", help="milliseconds per call")
+    added_json = named("add-json", server_files.add_server_json, "add a server as its entry in .mcp.json")
+    added_json.add_argument("json", metavar="JSON")
+    for command in (added, added_json):
+        command.add_argument("--scope", "-s", choices=("user", "project"), default="user")
+        command.add_argument("--force", action="store_true", help="replace a server of this name")
     return parser
-
-
-def _add_server_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("target", nargs="*", metavar="COMMAND|ADDRESS", help="or after --")
-    parser.add_argument("--transport", "-t", choices=("stdio", "http", "sse"), default="")
-    parser.add_argument("--env", "-e", action="append", default=[], metavar="NAME=VALUE")
-    parser.add_argument("--header", "-H", action="append", default=[], metavar="'NAME: VALUE'")
-    parser.add_argument(
-        "--timeout", type=int, default=0, metavar="MS", help="timeout per call in milliseconds"
-    )
-    _add_scope_arguments(parser)
-
-
-def _add_scope_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--scope", "-s", choices=("user", "project"), default="user")
-    parser.add_argument("--force", action="store_true", help="replace a server of this name")

@@ -15,6 +15,7 @@ from cockpit.cli.command import (
     load_catalog,
     print_json,
     resolve_project,
+    select_fields,
 )
 from cockpit.errors import CockpitError
 from cockpit.formats import mcp_files
@@ -25,38 +26,35 @@ from cockpit.mcp.tool_names import make_tool_name
 from cockpit.plugin.context import ConnectionRow
 from cockpit.plugin.origin import Unloaded
 from cockpit.plugin.values import McpServer
-from cockpit.protocol.messages import Json
 from cockpit.protocol.safe_text import clean, single_line
 from cockpit.settings import files
 from cockpit.workspace.processes.server_process import ServerLog
 
+JSON_FIELDS = (
+    *("name", "state", "reason", "target", "protocol", "tools", "prompts", "resources"),
+    *("file", "layer", "log"),
+)
 
-def read_server_files(where: ProjectFolder) -> list[McpServer | Unloaded]:
+
+def read_server_files(project: ProjectFolder) -> list[McpServer | Unloaded]:
     """The servers that files define, including those that could not be loaded."""
-    environment = files.load_environment(where.root, where.trusted)
-    return list(mcp_files.read_servers(Path(where.root), where.trusted, Path.home(), environment))
+    environment = files.load_environment(project.root, project.trusted)
+    return list(mcp_files.read_servers(Path(project.root), project.trusted, Path.home(), environment))
 
 
-def list_registered_servers(where: ProjectFolder) -> tuple[McpServer, ...]:
-    """All registered servers: those of files, bundles and plugins."""
-    return load_catalog(where.root, where.trusted).all(McpServer)
-
-
-def find_server(args: argparse.Namespace) -> McpServer:
-    """The server called `name` in the arguments. Raises `CockpitError` with the reason if there is none."""
-    where = resolve_project(args)
-    known = list_registered_servers(where)
+def _find_server(args: argparse.Namespace) -> tuple[str, McpServer]:
+    """The root, and the server `args.name` of a file, bundle or plugin. Raises `CockpitError`."""
+    project = resolve_project(args)
+    known = load_catalog(*project).all(McpServer)
     for server in known:
         if server.name == args.name:
-            return server
-    for file in read_server_files(where):
-        if file.name == args.name and isinstance(file, Unloaded):
-            faults = "; ".join(str(fault) for fault in file.origin.refused)
+            return project.root, server
+    for item in read_server_files(project):
+        if item.name == args.name and isinstance(item, Unloaded):
+            faults = "; ".join(str(fault) for fault in item.origin.refused)
             raise CockpitError(f"{args.name} cannot be used: {faults}")
-    names = ", ".join(server.name for server in known)
-    hint = f"choose {names}" if names else "none is configured"
-    if not where.trusted:
-        hint += " (servers of this folder are not read, because it is not trusted)"
+    hint = f"choose {', '.join(server.name for server in known)}" if known else "none is configured"
+    hint += "" if project.trusted else "; this folder is not trusted, so its own files were not read"
     raise CockpitError(f"unknown MCP server '{args.name}'", hint)
 
 
@@ -65,17 +63,17 @@ def open_pins(root: str) -> PinStore:
 
 
 def check_servers(args: argparse.Namespace) -> int:
-    """Start every server that may start and report its state; exit code 1 if one that should be ready is
-    not."""
-    where = resolve_project(args)
-    return asyncio.run(_check_servers(where.root, list_registered_servers(where), args.json))
+    """Start every server that may start and report its state. Exit code 1 if one is neither ready nor
+    disabled."""
+    project = resolve_project(args)
+    return asyncio.run(_check_servers(project.root, load_catalog(*project).all(McpServer), args.json))
 
 
 async def _check_servers(root: str, servers: tuple[McpServer, ...], as_json: bool) -> int:
     async with _start_servers(root, servers) as running:
         rows = running.rows()
     if as_json:
-        print_json([_encode_row(row) for row in rows], 1)
+        print_json([select_fields(row, *JSON_FIELDS) | {"changed": row.changed or {}} for row in rows], 1)
     else:
         for row in rows:
             print(f"{row.name}  {row.state}  {_format_state(row)}")
@@ -86,19 +84,19 @@ async def _check_servers(root: str, servers: tuple[McpServer, ...], as_json: boo
 
 def show_server(args: argparse.Namespace) -> int:
     """Show a server's configuration without starting anything."""
-    where, server = resolve_project(args), find_server(args)
-    standing = open_pins(where.root).status(server)
-    agreed = "may start" if standing.allowed else f"does not start: {standing.reason}"
+    root, server = _find_server(args)
+    approval = open_pins(root).status(server)
+    state = "may start" if approval.allowed else f"does not start: {approval.reason}"
     rows = {
         "name": server.name,
         "starts": describe_target(server),
         "transport": server.transport,
-        "folder": server.cwd or where.root,
+        "folder": server.cwd or root,
         "environment": ", ".join(sorted(server.environment)),
         "headers": ", ".join(sorted(server.headers)),
         "file": server.origin.file if server.origin is not None else "a plugin",
         "layer": server.origin.layer if server.origin is not None else "plugin",
-        "state": "switched off" if server.disabled else agreed,
+        "state": "disabled" if server.disabled else state,
         "log": str(find_server_log(paths.state(), server)),
     }
     for name, value in rows.items():
@@ -109,8 +107,7 @@ def show_server(args: argparse.Namespace) -> int:
 
 def list_tools(args: argparse.Namespace) -> int:
     """List what a server offers, under the names that rules use."""
-    where, server = resolve_project(args), find_server(args)
-    return asyncio.run(_list_tools(where.root, server, args.json))
+    return asyncio.run(_list_tools(*_find_server(args), args.json))
 
 
 async def _list_tools(root: str, server: McpServer, as_json: bool) -> int:
@@ -120,21 +117,20 @@ async def _list_tools(root: str, server: McpServer, as_json: bool) -> int:
         raise CockpitError(f"{server.name}: {row.state}: {row.reason}", _suggest_command(row))
     changed = row.changed or {}
     if as_json:
-        encoded: list[Json] = [
+        encoded = [
             {
                 "name": make_tool_name(server.name, tool.name),
                 "tool": tool.name,
-                "description": tool.description,
-                "parameters": dict(tool.parameters),
                 "changed": changed.get(tool.name, ""),
+                **select_fields(tool, "description", "parameters"),
             }
             for tool in offer.tools
         ]
         print_json(encoded, 1)
         return 0
-    for entry in offer.tools:
-        note = "  (changed since it was approved: not called)" if entry.name in changed else ""
-        print(f"{make_tool_name(server.name, entry.name)}  {single_line(entry.description, 100)}{note}")
+    for tool in offer.tools:
+        note = "  (changed since it was approved: not called)" if tool.name in changed else ""
+        print(f"{make_tool_name(server.name, tool.name)}  {single_line(tool.description, 100)}{note}")
     for prompt in offer.prompts:
         print(f"/{make_tool_name(server.name, prompt.name)}  {single_line(prompt.description, 100)}")
     for resource in offer.resources:
@@ -145,7 +141,7 @@ async def _list_tools(root: str, server: McpServer, as_json: bool) -> int:
 
 
 def show_log(args: argparse.Namespace) -> int:
-    server = find_server(args)
+    _, server = _find_server(args)
     text = ServerLog(find_server_log(paths.state(), server)).tail(args.lines)
     print(clean(text) if text else f"{server.name} has not written anything yet")
     return 0
@@ -153,23 +149,23 @@ def show_log(args: argparse.Namespace) -> int:
 
 def approve_server(args: argparse.Namespace) -> int:
     """Show what would be approved, ask, and store the approval; then the same for tools that changed."""
-    where, server = resolve_project(args), find_server(args)
-    pins = open_pins(where.root)
-    standing = pins.status(server)
-    if not standing.allowed:
+    root, server = _find_server(args)
+    pins = open_pins(root)
+    approval = pins.status(server)
+    if not approval.allowed:
         print(f"{server.name}: {clean(describe_target(server))}")
-        print(clean(standing.reason))
+        print(clean(approval.reason))
         if not confirm("Allow it to start?", args.yes):
             print("nothing was changed")
             return 1
         pins.approve(server)
         print(f"{server.name} may start")
-    return asyncio.run(_approve_tools(where.root, server, args.yes))
+    return asyncio.run(_approve_tools(root, server, args.yes))
 
 
 async def _approve_tools(root: str, server: McpServer, yes: bool) -> int:
     async with _start_servers(root, (server,)) as running:
-        life, row = running.supervisor(server.name), running.rows()[0]
+        supervisor, row = running.supervisor(server.name), running.rows()[0]
         if row.state != "ready":
             raise CockpitError(f"{server.name}: {row.state}: {row.reason}", _suggest_command(row))
         for name, what in (row.changed or {}).items():
@@ -178,63 +174,45 @@ async def _approve_tools(root: str, server: McpServer, yes: bool) -> int:
             print("nothing was changed")
             return 1
         if row.changed:
-            await life.accept()
+            await supervisor.accept()
         print(f"{server.name} is approved: {len(row.tools)} tools")
     return 0
 
 
 def login_server(args: argparse.Namespace) -> int:
-    from cockpit.mcp.oauth import TerminalLoginPrompt
-    from cockpit.mcp.oauth import login as log_in
+    from cockpit.mcp import oauth
 
-    server = find_server(args)
-    done = asyncio.run(log_in(server, TerminalLoginPrompt()))
-    where = f"logged in to {server.name}; stored in {done.place}"
-    print(where if done.place else f"{server.name} needs no login")
+    _, server = _find_server(args)
+    login = asyncio.run(oauth.login(server, oauth.TerminalLoginPrompt()))
+    stored = f"logged in to {server.name}; stored in {login.place}"
+    print(stored if login.place else f"{server.name} needs no login")
     return 0
 
 
 def logout_server(args: argparse.Namespace) -> int:
-    from cockpit.mcp.oauth import logout as log_out
+    from cockpit.mcp import oauth
 
-    server = find_server(args)
-    was = asyncio.run(log_out(server))
-    print(f"deleted the login to {server.name}" if was else f"there was no login to {server.name}")
+    _, server = _find_server(args)
+    was_logged_in = asyncio.run(oauth.logout(server))
+    print(f"deleted the login to {server.name}" if was_logged_in else f"there was no login to {server.name}")
     return 0
 
 
 @asynccontextmanager
 async def _start_servers(root: str, servers: tuple[McpServer, ...]) -> AsyncIterator[McpServers]:
-    """Start the servers and wait until they are settled; close them afterwards."""
+    """Start the servers and wait until each is ready or has failed; close them afterwards."""
     settings = files.load_settings(root, False)
     connect = settings.number("mcp.connect_seconds") or CONNECT_SECONDS
     call = settings.number("mcp.call_seconds") or CALL_SECONDS
-    house = ServersContext(root, paths.state(), settings.words("mcp.disabled"), connect, call)
-    running = McpServers(house)
-    running.use(servers, house)
+    context = ServersContext(root, paths.state(), settings.words("mcp.disabled"), connect, call)
+    running = McpServers(context)
+    running.use(servers, context)
     running.begin()
     try:
         await running.settled(2 * connect)
         yield running
     finally:
         await running.close()
-
-
-def _encode_row(row: ConnectionRow) -> dict[str, Json]:
-    return {
-        "name": row.name,
-        "state": row.state,
-        "reason": row.reason,
-        "target": row.target,
-        "protocol": row.protocol,
-        "tools": list(row.tools),
-        "prompts": list(row.prompts),
-        "resources": row.resources,
-        "changed": dict(row.changed or {}),
-        "file": row.file,
-        "layer": row.layer,
-        "log": row.log,
-    }
 
 
 def _format_state(row: ConnectionRow) -> str:

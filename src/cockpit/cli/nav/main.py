@@ -1,8 +1,8 @@
 """`cockpit nav OPERATION [PLACE]`: code by symbol on the command line, without a session and without a
 model.
 
-`cockpit nav batch` answers lines of JSON on stdin with lines of JSON as they become ready: exactly one
-answer per line, with its id; a line that cannot be read gets an answer that says why.
+`cockpit nav batch` answers each line of JSON on stdin with a line of JSON as soon as it is ready; an invalid
+line is answered with the reason.
 """
 
 import argparse
@@ -13,7 +13,7 @@ import threading
 from collections.abc import Coroutine, Sequence
 from typing import TextIO, cast
 
-from cockpit.cli.command import print_json
+from cockpit.cli.command import print_json, select_fields
 from cockpit.cli.nav.lookup import (
     OPERATIONS,
     NavAnswer,
@@ -29,28 +29,26 @@ from cockpit.errors import CockpitError
 from cockpit.headless.signals import INTERRUPTED_EXIT_CODE, watch_signals
 from cockpit.plugin.navigation import PlaceAmbiguous
 from cockpit.protocol.code import ProblemRow, SourceChoice, SymbolRow
-from cockpit.protocol.messages import Json
 from cockpit.workspace.files.changes import format_unified_diff, make_diff
 
 MAX_CONCURRENT = 8
+# Seconds to wait for a starting server; a program can ask again.
 BATCH_PATIENCE_SECONDS = 0.2
-"""Seconds to wait for a starting server; a program can ask again."""
+CHECK_SECONDS = 5.0
+PLACE_FORMS = "file:line:column (from 1, columns in characters), file:Class.method or Class.method"
 
 
-async def run_batch(
-    opened: NavProject, source: SourceChoice, lines: TextIO = sys.stdin, out: TextIO = sys.stdout
-) -> None:
-    """Answer every line of `lines`, at most eight at a time; returns after the last answer."""
-    queue = _queue_lines(lines)
+async def run_batch(opened: NavProject, source: SourceChoice) -> None:
+    """Answer every line of stdin, at most `MAX_CONCURRENT` at a time; returns after the last answer."""
+    queue = _queue_lines(sys.stdin)
     free = asyncio.Semaphore(MAX_CONCURRENT)
     async with asyncio.TaskGroup() as tasks:
         while (line := await queue.get()) is not None:
             if not line.strip():
                 continue
             await free.acquire()
-            tasks.create_task(_answer_line(opened, line, source, out)).add_done_callback(
-                lambda _: free.release()
-            )
+            task = tasks.create_task(_answer_line(opened, line, source))
+            task.add_done_callback(lambda _: free.release())
 
 
 def _queue_lines(lines: TextIO) -> "asyncio.Queue[str | None]":
@@ -70,47 +68,40 @@ def _queue_lines(lines: TextIO) -> "asyncio.Queue[str | None]":
     return queue
 
 
-async def _answer_line(opened: NavProject, line: str, source: SourceChoice, out: TextIO) -> None:
+async def _answer_line(opened: NavProject, line: str, source: SourceChoice) -> None:
     reply = await _build_reply(opened, line, source)
-    out.write(
-        json.dumps(reply, ensure_ascii=False) + "\n"
-    )  # a single write, so that answers are never interleaved
-    out.flush()
+    # A single write, so that answers are never interleaved.
+    sys.stdout.write(json.dumps(reply, ensure_ascii=False) + "\n")
+    sys.stdout.flush()
 
 
-async def _build_reply(opened: NavProject, line: str, source: SourceChoice) -> dict[str, Json]:
+async def _build_reply(opened: NavProject, line: str, source: SourceChoice) -> dict[str, object]:
     try:
         args = json.loads(line)
     except ValueError as error:
         return _build_error(None, f"this line is not valid JSON: {error}")
     if not isinstance(args, dict):
-        return _build_error(None, 'a line is an object: {"id", "op", "place"}')
+        return _build_error(None, 'this line is not a JSON object: {"id": 1, "op": "...", "place": "..."}')
     id, op, place = args.get("id"), args.get("op"), args.get("place", "")
     if not isinstance(op, str) or not isinstance(place, str):
         return _build_error(id, "op and place must be strings")
     try:
-        reply_answer = await answer_request(opened, NavRequest(op, place, source, BATCH_PATIENCE_SECONDS))
+        answer = await answer_request(opened, NavRequest(op, place, source, BATCH_PATIENCE_SECONDS))
     except PlaceAmbiguous as error:
-        return _build_error(id, str(error), NavAnswer(error.candidates))
+        candidates = encode_results(NavAnswer(error.candidates))
+        return _build_error(id, str(error)) | {"candidates": candidates}
     except (CockpitError, OSError) as error:
         return _build_error(id, str(error))
-    encoded: dict[str, Json] = {"id": id, "results": encode_results(reply_answer)}
-    if not reply_answer.complete:
-        encoded |= {"complete": False, "note": reply_answer.note}
-    elif reply_answer.note and not (reply_answer.rows or reply_answer.problems):
-        encoded["note"] = reply_answer.note
+    encoded = {"id": id, "results": encode_results(answer)}
+    if not answer.complete:
+        encoded |= {"complete": False, "note": answer.note}
+    elif answer.note and not (answer.rows or answer.problems):
+        encoded["note"] = answer.note
     return encoded
 
 
-def _build_error(id: Json, why: str, ambiguous: NavAnswer | None = None) -> dict[str, Json]:
-    encoded: dict[str, Json] = {"id": id, "results": [], "error": why}
-    if ambiguous is not None:
-        encoded["candidates"] = encode_results(ambiguous)
-    return encoded
-
-
-CHECK_SECONDS = 5.0
-PLACE_FORMS = "file:line:column (from 1, columns in characters), file:Class.method or Class.method"
+def _build_error(id: object, error: str) -> dict[str, object]:
+    return {"id": id, "results": [], "error": error}
 
 
 def main(argv: Sequence[str]) -> int:
@@ -139,12 +130,8 @@ def _parser() -> argparse.ArgumentParser:
         epilog=f"PLACE: {PLACE_FORMS}; for symbols and outline a file, for workspace-symbols a name",
     )
     add = parser.add_argument
-    add(
-        "op",
-        choices=(*OPERATIONS, "rename", "batch"),
-        metavar="OP",
-        help=", ".join((*OPERATIONS, "rename", "batch")),
-    )
+    ops = (*OPERATIONS, "rename", "batch")
+    add("op", choices=ops, metavar="OP", help=", ".join(ops))
     add("place", nargs="?", default="", metavar="PLACE")
     add("new", nargs="?", default="", metavar="NEW", help="the new name (rename)")
     add("--root", default=".", metavar="DIR", help="project folder (default: .)")
@@ -157,42 +144,36 @@ def _parser() -> argparse.ArgumentParser:
 
 
 async def _run_until_signal(work: Coroutine[object, object, int]) -> int:
-    """Run to the end, closing the servers in order also if a signal ends us."""
+    """Run to the end. A signal cancels `work`, so that the servers are closed in order."""
     task = asyncio.ensure_future(work)
-    forget = watch_signals(lambda _: task.cancel())
+    remove_handlers = watch_signals(lambda _: task.cancel())
     try:
         return await task
     finally:
-        forget()
+        remove_handlers()
 
 
 async def _run_operation(args: argparse.Namespace, root: str) -> int:
     source = cast("SourceChoice", args.source)
-    async with open_project(root, args.trust) as open_root:
+    async with open_project(root, args.trust) as opened:
         if args.op == "batch":
-            await run_batch(open_root, source)
+            await run_batch(opened, source)
             return 0
         if args.op == "rename":
-            return await _rename(open_root, args)
-        return await _look_up(open_root, NavRequest(args.op, args.place, source), args.json)
+            return await _rename(opened, args)
+        return await _look_up(opened, NavRequest(args.op, args.place, source), args.json)
 
 
-async def _look_up(open_root: NavProject, request: NavRequest, as_json: bool) -> int:
+async def _look_up(opened: NavProject, request: NavRequest, as_json: bool) -> int:
     try:
-        answer = await answer_request(open_root, request)
+        answer = await answer_request(opened, request)
     except PlaceAmbiguous as error:
         return _print_candidates(error, as_json)
     except OSError as error:
-        raise CockpitError(
-            f"{request.place}: {error.strerror or error}", f"a place is {PLACE_FORMS}"
-        ) from error
+        reason = f"{request.place}: {error.strerror or error}"
+        raise CockpitError(reason, f"a place is {PLACE_FORMS}") from error
     if as_json:
-        encoded: dict[str, Json] = {
-            "results": encode_results(answer),
-            "complete": answer.complete,
-            "note": answer.note,
-        }
-        print_json(encoded)
+        print_json({"results": encode_results(answer), **select_fields(answer, "complete", "note")})
     else:
         _print_answer(answer)
     if not (answer.rows or answer.problems):
@@ -239,9 +220,9 @@ def _print_candidates(error: PlaceAmbiguous, as_json: bool) -> int:
     return 1
 
 
-async def _rename(open_root: NavProject, args: argparse.Namespace) -> int:
+async def _rename(opened: NavProject, args: argparse.Namespace) -> int:
     """Print the diff, or with `--apply` what was written."""
-    navigator, workspace = open_root.navigator, open_root.workspace
+    navigator, workspace = opened.navigator, opened.workspace
     try:
         at = await navigator.locate(make_relative(workspace.root, args.place))
     except PlaceAmbiguous as error:
@@ -254,9 +235,9 @@ async def _rename(open_root: NavProject, args: argparse.Namespace) -> int:
     for row in await navigator.left(at, edits):
         print(f"cockpit: not renamed: {_format_symbol(row)}", file=sys.stderr)
     problems = (await navigator.checked(changes, CHECK_SECONDS)).new
-    for each_item in problems:
-        print(f"cockpit: new problem: {_format_problem(each_item)}", file=sys.stderr)
-    errors = sum(item.severity == "error" for item in problems)
+    for problem in problems:
+        print(f"cockpit: new problem: {_format_problem(problem)}", file=sys.stderr)
+    errors = sum(problem.severity == "error" for problem in problems)
     if args.apply and errors and not args.force:
         count = f"{errors} new error{'s' if errors > 1 else ''}"
         raise CockpitError(f"not renamed: it would cause {count}", "add --force to rename anyway")
@@ -264,15 +245,12 @@ async def _rename(open_root: NavProject, args: argparse.Namespace) -> int:
         await workspace.apply(changes)
     diffs = [make_diff(file) for file in changes.files]
     if args.json:
-        rows: list[Json] = [
-            {"path": entry.path, "change": entry.change, "moved_from": entry.moved_from}
-            for entry in changes.files
-        ]
-        text = "".join(format_unified_diff(element) for element in diffs)
+        rows = [select_fields(file, "path", "change", "moved_from") for file in changes.files]
+        text = "".join(format_unified_diff(diff) for diff in diffs)
         print_json({"results": rows, "applied": args.apply, "diff": text})
     elif args.apply:
         for file, diff in zip(changes.files, diffs, strict=True):
             print(f"{file.change}  {file.path}  +{diff.added} -{diff.removed}")
     else:
-        print("".join(format_unified_diff(each_diff) for each_diff in diffs), end="")
+        print("".join(format_unified_diff(diff) for diff in diffs), end="")
     return 0

@@ -1,7 +1,7 @@
-"""`cockpit plugins install|upgrade|remove`: fetch, show what a plugin registers, ask, and put it in force.
+"""`cockpit plugins install|upgrade|remove`: fetches a plugin, shows what it registers, asks, and installs it.
 
-Everything happens in a staged generation that nothing uses: a refusal, a fault or Ctrl+C leaves all as it
-was.
+Everything happens in a staged generation that nothing uses yet: after a refusal, a fault or Ctrl+C nothing
+has changed.
 """
 
 import argparse
@@ -36,7 +36,8 @@ UNCHANGED = "nothing was changed"
 
 @dataclass(frozen=True, slots=True)
 class InstallPreview:
-    """What an installation would bring: `requested` by the user, `needed` by those, `removed` from before."""
+    """What an installation would change: the plugins `requested` by the user with their probes (`plugins`),
+    the packages they `needed`, and those `removed` as no longer needed."""
 
     requested: tuple[InstalledPlugin, ...]
     needed: tuple[Distribution, ...]
@@ -75,13 +76,13 @@ def _build_parser(name: str) -> argparse.ArgumentParser:
 def _upgrade_plugins(args: argparse.Namespace) -> int:
     record = discovery.read_record()
     known = {normalize_name(plugin.distribution): plugin for plugin in record.plugins}
-    known |= {name: entry for entry in record.plugins for name in entry.names}
+    known |= {name: plugin for plugin in record.plugins for name in plugin.names}
     for name in args.name:
         if normalize_name(name) not in known and name not in known:
             raise unknown_name("installed plugin", name, known)
     chosen = [known.get(name) or known[normalize_name(name)] for name in args.name] or list(record.plugins)
     if not chosen:
-        print("No plugin is installed.")
+        print("no plugin is installed")
         return 0
     # An environment made for another Python version is installed again as a whole.
     whole = record.plugins if not record.fits else tuple(chosen)
@@ -90,17 +91,14 @@ def _upgrade_plugins(args: argparse.Namespace) -> int:
 
 
 def _install_sources(named: list[PluginSource], args: argparse.Namespace, upgrade: bool) -> int:
-    wishes = InstallOptions(args.installer, not args.no_index, not args.no_build_isolation, upgrade)
+    options = InstallOptions(args.installer, not args.no_index, not args.no_build_isolation, upgrade)
     with tempfile.TemporaryDirectory(prefix="cockpit-fetch-") as folder:
-        fetched = [
-            sources.fetch_source(each_item, Path(folder) / str(at)) for at, each_item in enumerate(named)
-        ]
-        folders = [item for item in fetched if _is_bundle(item)]
-        packages = [entry for entry in fetched if entry not in folders]
-        for element in folders:
-            if not _add_bundle(element, args.yes):
+        fetched = [sources.fetch_source(source, Path(folder, str(at))) for at, source in enumerate(named)]
+        packages = [source for source in fetched if not _is_bundle(source)]
+        for source in fetched:
+            if source not in packages and not _add_bundle(source, args.yes):
                 return 1
-        return _add_packages(packages, wishes, args.yes) if packages else 0
+        return _add_packages(packages, options, args.yes) if packages else 0
 
 
 def _is_bundle(source: PluginSource) -> bool:
@@ -111,77 +109,69 @@ def _is_bundle(source: PluginSource) -> bool:
 def _add_bundle(source: PluginSource, yes: bool) -> bool:
     staged = bundles.stage_bundle(source)
     try:
-        print(f"The bundle {escape_text(staged.name)} from {escape_text(source.named)} brings:")
+        print(escape_text(f"The bundle {staged.name} from {source.named} contains:"))
         for line in staged.lines:
-            print(f"  {escape_text(line)}")
+            print(escape_text(f"  {line}"))
         if not _confirm_install(yes):
-            print(f"Left out; {UNCHANGED}.")
             return False
         staged.commit()
     finally:
         bundles.discard_bundle(staged)
-    name = escape_text(staged.name)
-    print(f"Installed the bundle {name}; `cockpit plugins remove {name}` removes it.")
+    print(escape_text(f"Installed the bundle {staged.name}; to remove: cockpit plugins remove {staged.name}"))
     return True
 
 
-def _add_packages(packages: list[PluginSource], wishes: InstallOptions, yes: bool) -> int:
+def _add_packages(packages: list[PluginSource], options: InstallOptions, yes: bool) -> int:
     record = discovery.read_record()
     named = {package.named for package in packages}
-    if not record.fits and any(entry.source not in named for entry in record.plugins):
+    if not record.fits and any(plugin.source not in named for plugin in record.plugins):
         raise CockpitError(
-            f"the plugins here were installed for Python {record.python}", "cockpit plugins upgrade"
+            f"the installed plugins are for Python {record.python}",
+            "run cockpit plugins upgrade to install them for this Python",
         )
     with stage_environment() as staged:
         # Read the versions now: a replaced distribution can no longer be read.
         before = {name: value.version for name, value in find_distributions([str(staged.site)]).items()}
-        installer = install_packages(staged, packages, wishes)
+        installer = install_packages(staged, packages, options)
         requested = _find_requested(staged, packages, installer)
-        brought = _preview_install(staged, requested, before)
-        _print_preview(brought)
+        preview = _preview_install(staged, requested, before)
+        _print_preview(preview)
         if not _confirm_install(yes):
-            print(f"Left out; {UNCHANGED}.")
             return 1
-        names = {normalize_name(item.distribution) for item in brought.requested}
+        names = {normalize_name(plugin.distribution) for plugin in requested}
         others = [
             plugin for plugin in staged.before.plugins if normalize_name(plugin.distribution) not in names
         ]
-        commit_environment(staged, (*brought.requested, *others))
-    _print_installed(brought)
+        commit_environment(staged, (*requested, *others))
+    _print_installed(requested)
     return 0
 
 
 def _find_requested(
     staged: StagedEnvironment, packages: list[PluginSource], installer: str
 ) -> list[InstalledPlugin]:
-    """The distributions that `packages` became. Raises `CockpitError` for one that is not a plugin."""
+    """The distributions installed from `packages`. Raises `CockpitError` if one is not a plugin."""
     installed = find_distributions([str(staged.site)])
     requested = []
     for source in packages:
         name = _find_distribution_name(source, installed)
         if name is None or name not in installed:
             if name in find_own_distributions():
-                raise CockpitError(
-                    f"{name} is already in cockpit's own environment",
-                    f"`cockpit plugins` lists it; {UNCHANGED}",
-                )
-            raise CockpitError(f"{source.named} installed nothing under its name", UNCHANGED)
-        distribution = installed[name]
-        entry_points = distribution.entry_points.select(group=ENTRY_POINT_GROUP)
-        points = tuple(point.name for point in entry_points)
+                reason = f"{name} is already in cockpit's own environment"
+                raise CockpitError(reason, f"`cockpit plugins` lists it; {UNCHANGED}")
+            raise CockpitError(f"{source.named} installed no package of its name", UNCHANGED)
+        dist = installed[name]
+        points = tuple(point.name for point in dist.entry_points.select(group=ENTRY_POINT_GROUP))
         if not points:
-            raise CockpitError(
-                f"{distribution.name} has no entry point in `{ENTRY_POINT_GROUP}`, so it is not a plugin",
-                UNCHANGED,
-            )
-        now = time.time()
+            reason = f"{dist.name} has no entry point in `{ENTRY_POINT_GROUP}`, so it is not a plugin"
+            raise CockpitError(reason, UNCHANGED)
         requested.append(
             InstalledPlugin(
-                distribution.name,
-                distribution.version,
+                dist.name,
+                dist.version,
                 source.named,
                 source.kind,
-                now,
+                time.time(),
                 points,
                 source.revision,
                 installer,
@@ -191,7 +181,7 @@ def _find_requested(
 
 
 def _find_distribution_name(source: PluginSource, installed: dict[str, Distribution]) -> str | None:
-    """The normalized name of the distribution that a source became."""
+    """The normalized name of the distribution installed from `source`."""
     if source.kind == "index":
         from packaging.requirements import Requirement
 
@@ -202,109 +192,101 @@ def _find_distribution_name(source: PluginSource, installed: dict[str, Distribut
 def _preview_install(
     staged: StagedEnvironment, requested: list[InstalledPlugin], before: dict[str, str]
 ) -> InstallPreview:
-    """Inspect the staged environment, and drop what is no longer needed. Raises `CockpitError` if something
-    does not fit cockpit or does not load."""
-    own = find_own_distributions()
-    names = {normalize_name(item.distribution) for item in requested}
+    """Inspect the staged environment, and remove packages that are no longer needed. Raises `CockpitError` if
+    a package conflicts with cockpit or a plugin does not load."""
+    names = {normalize_name(plugin.distribution) for plugin in requested}
     if staged.before.fits:
-        others = {normalize_name(entry.distribution) for entry in staged.before.plugins}
-        remove_distributions(
-            staged, environment.find_orphans(find_distributions([str(staged.site)]), names | others)
-        )
+        others = {normalize_name(plugin.distribution) for plugin in staged.before.plugins}
+        orphans = environment.find_orphans(find_distributions([str(staged.site)]), names | others)
+        remove_distributions(staged, orphans)
     after = find_distributions([str(staged.site)])
-    if faults := environment.find_conflicts(after, own):
-        raise CockpitError("it does not fit:\n  " + "\n  ".join(faults), UNCHANGED)
-    plugins = [
-        plugin
-        for plugin in probe_plugins(staged.folder, staged.site)
-        if normalize_name(plugin.distribution) in names
+    if faults := environment.find_conflicts(after, find_own_distributions()):
+        raise CockpitError("it conflicts with cockpit:\n  " + "\n  ".join(faults), UNCHANGED)
+    probes = [
+        probe
+        for probe in probe_plugins(staged.folder, staged.site)
+        if normalize_name(probe.distribution) in names
     ]
-    for element in plugins:
-        if element.state == "failed":
-            where = f" ({element.trace})" if element.trace else ""
-            raise CockpitError(f"the plugin {element.name} does not load: {element.reason}{where}", UNCHANGED)
-    fresh = {
-        name: value
-        for name, value in after.items()
-        if name not in names and (name not in before or before[name] != value.version)
-    }
+    for probe in probes:
+        if probe.state == "failed":
+            where = f" ({probe.trace})" if probe.trace else ""
+            raise CockpitError(f"the plugin {probe.name} does not load: {probe.reason}{where}", UNCHANGED)
+    needed = [dist for name, dist in after.items() if name not in names and before.get(name) != dist.version]
     removed = tuple(f"{name} {version}" for name, version in before.items() if name not in after)
-    return InstallPreview(tuple(requested), tuple(fresh.values()), removed, tuple(plugins))
+    return InstallPreview(tuple(requested), tuple(needed), removed, tuple(probes))
 
 
-def _print_preview(brought: InstallPreview) -> None:
-    for item in brought.requested:
-        revision = f" at {item.revision[:12]}" if item.revision else ""
-        print(escape_text(f"{item.distribution} {item.version}  from {item.source}{revision}"))
-        for plugin in brought.plugins:
-            if plugin.distribution == item.distribution:
-                _print_plugin(plugin)
-    if brought.needed:
-        print("It needs, and brings:")
-        for dist in brought.needed:
-            print(f"  {escape_text(dist.name)} {escape_text(dist.version)}")
-    if brought.removed:
-        print(f"No longer needed: {escape_text(', '.join(brought.removed))}")
+def _print_preview(preview: InstallPreview) -> None:
+    for plugin in preview.requested:
+        revision = f" at {plugin.revision[:12]}" if plugin.revision else ""
+        print(escape_text(f"{plugin.distribution} {plugin.version}  from {plugin.source}{revision}"))
+        for probe in preview.plugins:
+            if probe.distribution == plugin.distribution:
+                _print_probe(probe)
+    if preview.needed:
+        print("Also installs:")
+        for dist in preview.needed:
+            print(escape_text(f"  {dist.name} {dist.version}"))
+    if preview.removed:
+        print(escape_text(f"No longer needed: {', '.join(preview.removed)}"))
 
 
-def _print_plugin(plugin: PluginProbe) -> None:
-    took = plugin.importing + sum(plugin.hooks.values())
-    print(f"  plugin {escape_text(plugin.name)} ({took:.0f} ms) registers:")
-    for value in plugin.registers:
+def _print_probe(probe: PluginProbe) -> None:
+    took = probe.importing + sum(probe.hooks.values())
+    print(escape_text(f"  plugin {probe.name} ({took:.0f} ms) registers:"))
+    for value in probe.registers:
         hides = f"; hides that of {value.shadows}" if value.shadows else ""
-        print(f"    {value.kind:12} {escape_text(value.name)}  {escape_text(value.what)}{hides}")
-    if not plugin.registers:
+        print(escape_text(f"    {value.kind:12} {value.name}  {value.what}{hides}"))
+    if not probe.registers:
         print("    nothing in an empty folder without settings")
 
 
 def _confirm_install(yes: bool) -> bool:
     if not yes:
         print("A plugin is code that runs with your rights.")
-    return confirm("Install and enable it?", yes)
+    if confirm("Install and enable it?", yes):
+        return True
+    print(f"Not installed; {UNCHANGED}.")
+    return False
 
 
-def _print_installed(brought: InstallPreview) -> None:
-    off = set(files.load_settings(str(Path.cwd()), False).words("plugins.disabled"))
-    for item in brought.requested:
-        installed = escape_text(f"{item.distribution} {item.version}")
-        print(f"Installed {installed}; a cockpit that starts now has it.")
-        for name in item.names:
-            if name in off:
-                plugin = escape_text(name)
-                print(f"{plugin} is disabled in your settings: cockpit plugins enable {plugin}")
+def _print_installed(plugins: list[InstalledPlugin]) -> None:
+    disabled = files.load_settings(str(Path.cwd()), False).words("plugins.disabled")
+    for plugin in plugins:
+        print(escape_text(f"Installed {plugin.distribution} {plugin.version}; the next start loads it."))
+        for name in plugin.names:
+            if name in disabled:
+                print(escape_text(f"{name} is disabled in your settings: cockpit plugins enable {name}"))
 
 
 def remove_plugins(name: str, argv: Sequence[str]) -> int:
     """Remove plugins and bundles, and what only they needed."""
     parser = argparse.ArgumentParser(prog="cockpit plugins remove")
-    parser.add_argument("name", nargs="+", help="of a plugin, its distribution or a bundle")
+    parser.add_argument("name", nargs="+", help="name of a plugin, its distribution or a bundle")
     args = parser.parse_args(list(argv))
     record = discovery.read_record()
-    leaving = [item for item in args.name if item not in bundles.list_bundle_names()]
-    chosen = [_find_installed(entry, record) for entry in leaving]
-    for element in args.name:
-        if element not in leaving:
-            bundles.remove_bundle(element)
-            print(f"Removed the bundle {element}.")
-    if chosen:
-        _remove_packages(chosen)
+    bundle_names = [name for name in args.name if name in bundles.list_bundle_names()]
+    plugins = [_find_installed(name, record) for name in args.name if name not in bundle_names]
+    for name in bundle_names:
+        bundles.remove_bundle(name)
+        print(f"Removed the bundle {name}.")
+    if plugins:
+        _remove_packages(plugins)
     return 0
 
 
 def _find_installed(name: str, record: InstalledRecord) -> InstalledPlugin:
-    for entry in record.plugins:
-        if name in entry.names or normalize_name(name) == normalize_name(entry.distribution):
-            return entry
+    for plugin in record.plugins:
+        if name in plugin.names or normalize_name(name) == normalize_name(plugin.distribution):
+            return plugin
     own = find_own_distributions()
-    if normalize_name(name) == OWN_DISTRIBUTION or any(
-        name == point.name for point in own[OWN_DISTRIBUTION].entry_points
-    ):
+    if normalize_name(name) == OWN_DISTRIBUTION or name in own[OWN_DISTRIBUTION].entry_points.names:
         raise CockpitError(f"{name} is part of cockpit", f"to disable it run cockpit plugins disable {name}")
     for dist in own.values():
-        names = [point.name for point in dist.entry_points if point.group == ENTRY_POINT_GROUP]
+        names = dist.entry_points.select(group=ENTRY_POINT_GROUP).names
         if names and (normalize_name(name) == normalize_name(dist.name) or name in names):
             raise CockpitError(f"{name} is in cockpit's own environment", f"pip uninstall {dist.name}")
-    known = {each for plugin in record.plugins for each in (plugin.distribution, *plugin.names)}
+    known = {text for plugin in record.plugins for text in (plugin.distribution, *plugin.names)}
     raise unknown_name("installed plugin", name, {*known, *bundles.list_bundle_names()})
 
 
@@ -312,16 +294,15 @@ def _remove_packages(chosen: list[InstalledPlugin]) -> None:
     with stage_environment() as staged:
         remaining = tuple(plugin for plugin in staged.before.plugins if plugin not in chosen)
         present = find_distributions([str(staged.site)])
-        orphans = environment.find_orphans(
-            present, {normalize_name(entry.distribution) for entry in remaining}
-        )
+        needed = {normalize_name(plugin.distribution) for plugin in remaining}
+        orphans = environment.find_orphans(present, needed)
         # Read the versions now: distributions are read lazily.
         labels = {name: f"{name} {present[name].version}" for name in orphans}
         remove_distributions(staged, orphans)
         commit_environment(staged, remaining)
-    for element in chosen:
-        print(f"Removed {element.distribution} {element.version}.")
-    names = {normalize_name(item.distribution) for item in chosen}
+    for plugin in chosen:
+        print(f"Removed {plugin.distribution} {plugin.version}.")
+    names = {normalize_name(plugin.distribution) for plugin in chosen}
     others = sorted(label for name, label in labels.items() if name not in names)
     if others:
         print(f"No longer needed: {', '.join(others)}")

@@ -3,10 +3,18 @@
 import argparse
 import time
 from collections.abc import Sequence
+from dataclasses import asdict
 from importlib.metadata import Distribution
 from pathlib import Path
 
-from cockpit.cli.command import add_options, escape_text, load_catalog, print_json, unknown_name
+from cockpit.cli.command import (
+    add_options,
+    escape_text,
+    load_catalog,
+    print_json,
+    select_fields,
+    unknown_name,
+)
 from cockpit.cli.plugins.probe import describe_entry
 from cockpit.core.plugins.catalog import PluginCatalog, PluginState
 from cockpit.installing import bundles, plugin_template
@@ -18,15 +26,17 @@ from cockpit.settings import files
 
 def find_plugins(name: str, catalog: PluginCatalog) -> list[PluginState]:
     """The plugins called `name`, or those of that distribution. Raises `CockpitError` if there are none."""
-    plugins = [plugin for plugin in catalog.plugins if plugin.found.name == name]
-    plugins = plugins or [
-        entry for entry in catalog.plugins if normalize_name(entry.found.distribution) == normalize_name(name)
+    if plugins := [plugin for plugin in catalog.plugins if plugin.found.name == name]:
+        return plugins
+    plugins = [
+        plugin
+        for plugin in catalog.plugins
+        if normalize_name(plugin.found.distribution) == normalize_name(name)
     ]
     if not plugins:
-        names = {item.found.name for item in catalog.plugins} | {
-            element.found.distribution for element in catalog.plugins if not element.found.is_ours
-        }
-        raise unknown_name("plugin", name, names)
+        found = [plugin.found for plugin in catalog.plugins]
+        distributions = {details.distribution for details in found if not details.is_ours}
+        raise unknown_name("plugin", name, distributions | {details.name for details in found})
     return plugins
 
 
@@ -40,14 +50,14 @@ def list_plugins(name: str, argv: Sequence[str]) -> int:
     args = parser.parse_args(list(argv))
     catalog = load_catalog(str(Path.cwd()))
     if args.json:
-        print_json([encode_plugin(entry) for entry in catalog.plugins])
+        print_json([_encode_plugin(plugin) for plugin in catalog.plugins])
         return 0
     width = max((len(plugin.found.name) for plugin in catalog.plugins), default=0)
-    for item in catalog.plugins:
-        details = item.found
-        what = details.reason or ", ".join(name.partition(": ")[2] for name in item.registers) or "-"
-        slow = f"  (slow: {find_slowest_part(item)})" if item.seconds >= SLOW_SECONDS else ""
-        took = f"{item.seconds * 1000:6.1f} ms"
+    for plugin in catalog.plugins:
+        details = plugin.found
+        what = details.reason or ", ".join(name.partition(": ")[2] for name in plugin.registers) or "-"
+        slow = f"  (slow: {find_slowest_part(plugin)})" if plugin.seconds >= SLOW_SECONDS else ""
+        took = f"{plugin.seconds * 1000:6.1f} ms"
         print(f"{details.name:{width}}  {details.state:8}  {took}  {escape_text(what)}{slow}")
     for name in bundles.list_bundle_names():
         print(f"{name:{width}}  bundle            from {escape_text(bundles.read_source(name))}")
@@ -56,29 +66,24 @@ def list_plugins(name: str, argv: Sequence[str]) -> int:
     return 0
 
 
-def encode_plugin(plugin: PluginState) -> dict[str, object]:
-    """A plugin for programs; `hooks` are milliseconds by hook, `import` is the time to load it."""
+def _encode_plugin(plugin: PluginState) -> dict[str, object]:
     return {
-        "name": plugin.found.name,
-        "distribution": plugin.found.distribution,
-        "version": plugin.found.version,
-        "registers": list(plugin.registers),
-        "state": plugin.found.state,
-        "reason": plugin.found.reason,
+        **select_fields(plugin.found, "name", "distribution", "version", "state", "reason"),
+        "registers": plugin.registers,
         "milliseconds": round(plugin.seconds * 1000, 1),
-        "hooks": measure_hooks(plugin),
+        "hooks": _measure_hooks(plugin),
     }
 
 
-def measure_hooks(plugin: PluginState) -> dict[str, float]:
-    """The time of loading and of each hook, in milliseconds."""
+def _measure_hooks(plugin: PluginState) -> dict[str, float]:
+    """The time of loading (`import`) and of each hook, in milliseconds."""
     parts = {"import": plugin.found.seconds, **plugin.hooks}
     return {hook: round(seconds * 1000, 2) for hook, seconds in parts.items()}
 
 
 def find_slowest_part(plugin: PluginState) -> str:
-    """The part that took longest."""
-    hook, took = max(measure_hooks(plugin).items(), key=lambda pair: pair[1])
+    """The slowest hook (or `import`) and its time, as text."""
+    hook, took = max(_measure_hooks(plugin).items(), key=lambda pair: pair[1])
     return f"{hook} {took:.0f} ms"
 
 
@@ -90,12 +95,12 @@ def show_plugin(name: str, argv: Sequence[str]) -> int:
     if args.name in bundles.list_bundle_names():
         return _show_bundle(args.name, args.json)
     catalog = load_catalog(str(Path.cwd()))
-    rows = [encode_details(plugin, catalog) for plugin in find_plugins(args.name, catalog)]
+    plugins = find_plugins(args.name, catalog)
     if args.json:
-        print_json(rows)
+        print_json([_encode_details(plugin, catalog) for plugin in plugins])
         return 0
-    for entry in find_plugins(args.name, catalog):
-        _print_details(entry, catalog)
+    for plugin in plugins:
+        _print_details(plugin, catalog)
     return 0
 
 
@@ -113,31 +118,27 @@ def _show_bundle(name: str, as_json: bool) -> int:
     return 0
 
 
-def encode_details(plugin: PluginState, catalog: PluginCatalog) -> dict[str, object]:
-    """The row of the listing, with details."""
+def _encode_details(plugin: PluginState, catalog: PluginCatalog) -> dict[str, object]:
     dist, record = find_distribution(plugin), _find_record(plugin)
-    values = [describe_entry(entry) for entry in catalog.entries if entry.plugin == plugin.found.name]
     return {
-        **encode_plugin(plugin),
+        **_encode_plugin(plugin),
         "module": plugin.found.module,
         "trace": plugin.found.trace,
-        "where": describe_location(plugin),
+        "where": _describe_location(plugin),
         "source": record.source if record else "",
         "revision": record.revision if record else "",
         "installed": record.time if record else None,
         "requires": list(dist.requires or ()) if dist is not None else [],
         "values": [
-            {"kind": value.kind, "name": value.name, "what": value.what, "shadows": value.shadows}
-            for value in values
+            asdict(describe_entry(entry)) for entry in catalog.entries if entry.plugin == plugin.found.name
         ],
     }
 
 
-def describe_location(plugin: PluginState) -> str:
-    """Which environment the plugin is in."""
+def _describe_location(plugin: PluginState) -> str:
     if plugin.found.is_ours:
         return "part of cockpit"
-    return "beside cockpit" if plugin.found.beside else "cockpit's own environment"
+    return "the plugin environment" if plugin.found.beside else "cockpit's own environment"
 
 
 def find_distribution(plugin: PluginState) -> Distribution | None:
@@ -151,37 +152,31 @@ def _find_record(plugin: PluginState) -> InstalledPlugin | None:
     if not plugin.found.beside:
         return None
     name = normalize_name(plugin.found.distribution)
-    return next(
-        (each for each in discovery.read_record().plugins if normalize_name(each.distribution) == name), None
-    )
+    installed = discovery.read_record().plugins
+    return next((item for item in installed if normalize_name(item.distribution) == name), None)
 
 
 def _print_details(plugin: PluginState, catalog: PluginCatalog) -> None:
     details, dist, record = plugin.found, find_distribution(plugin), _find_record(plugin)
-    # keyring replaces the finder of distributions by one that raises KeyError for a missing field.
+    # keyring replaces the finder of distributions with one that raises KeyError for a missing field.
     summary = str(dist.metadata["Summary"]) if dist is not None and "Summary" in dist.metadata else ""
-    print(
-        f"{escape_text(details.name)}  {details.state}"
-        + (f"  {escape_text(details.reason)}" if details.reason else "")
-    )
+    print(escape_text(f"{details.name}  {details.state}  {details.reason}").rstrip())
     if details.trace:
-        print(f"  failed at   {escape_text(details.trace)}")
-    print(escape_text(f"  comes with  {details.distribution} {details.version}  {summary}").rstrip())
-    print(f"  lies        {describe_location(plugin)}")
+        print(escape_text(f"  failed at   {details.trace}"))
+    print(escape_text(f"  package     {details.distribution} {details.version}  {summary}").rstrip())
+    print(f"  location    {_describe_location(plugin)}")
     if record is not None:
         day = time.strftime("%Y-%m-%d %H:%M", time.localtime(record.time))
         revision = f" at {record.revision[:12]}" if record.revision else ""
-        print(f"  installed   {day} by {record.installer} from {escape_text(record.source)}{revision}")
+        print(escape_text(f"  installed   {day} by {record.installer} from {record.source}{revision}"))
     if dist is not None and dist.requires and not details.is_ours:
-        print(f"  needs       {escape_text(', '.join(dist.requires))}")
-    print(f"  settings    [plugins.{escape_text(details.name)}]")
-    took = "  ".join(f"{hook} {spent:.1f}" for hook, spent in measure_hooks(plugin).items())
+        print(escape_text(f"  needs       {', '.join(dist.requires)}"))
+    print(escape_text(f"  settings    [plugins.{details.name}]"))
+    took = "  ".join(f"{hook} {spent:.1f}" for hook, spent in _measure_hooks(plugin).items())
     print(f"  took (ms)   {plugin.seconds * 1000:.1f}: {took}")
-    for entry in catalog.entries:
-        if entry.plugin == details.name:
-            value = describe_entry(entry)
-            hides = f"; hides {value.shadows}" if value.shadows else ""
-            print(f"  {value.kind:11} {escape_text(value.name)}  {escape_text(value.what)}{hides}")
+    for value in (describe_entry(entry) for entry in catalog.entries if entry.plugin == details.name):
+        hides = f"; hides {value.shadows}" if value.shadows else ""
+        print(escape_text(f"  {value.kind:11} {value.name}  {value.what}{hides}"))
 
 
 def switch_plugins(name: str, argv: Sequence[str]) -> int:
@@ -189,16 +184,16 @@ def switch_plugins(name: str, argv: Sequence[str]) -> int:
     parser.add_argument("name", nargs="+", help="name of a plugin or of its distribution")
     args = parser.parse_args(list(argv))
     catalog = load_catalog(str(Path.cwd()))
-    # Look up all names before writing any.
-    chosen = [entry.found.name for word in args.name for entry in find_plugins(word, catalog)]
+    # Look up all names before changing any setting.
+    chosen = [plugin.found.name for word in args.name for plugin in find_plugins(word, catalog)]
     for plugin in dict.fromkeys(chosen):
         if name == "disable":
             files.add_user_word(("plugins", "disabled"), plugin)
-            print(f"{plugin} is disabled: `[plugins] disabled` in {files.user_file()}")
+            print(f"disabled {plugin}: `[plugins] disabled` in {files.user_file()}")
         elif files.remove_user_word(("plugins", "disabled"), plugin):
-            print(f"{plugin} is enabled.")
+            print(f"enabled {plugin}")
         else:
-            print(f"{plugin} was not disabled in {files.user_file()}.")
+            print(f"{plugin} was not disabled in {files.user_file()}")
     return 0
 
 
@@ -211,7 +206,7 @@ def create_plugin(name: str, argv: Sequence[str]) -> int:
     parser.add_argument("--into", default=".", metavar="DIR", help="where to create its folder")
     args = parser.parse_args(list(argv))
     folder, *files = plugin_template.write_plugin(args.name, args.hook, Path(args.into))
-    print(f"Made {folder}")
+    print(f"Created {folder}")
     for path in files:
         print(f"  {path.relative_to(folder).as_posix()}")
     print("Next:")

@@ -18,9 +18,9 @@ COMMANDS = {
 }
 USAGE = """usage: cockpit plugins [list] [--json]
        cockpit plugins info NAME [--json]             what it registers, needs and costs
-       cockpit plugins install NAME|PATH|git+URL ...  after showing you what it brings
+       cockpit plugins install NAME|PATH|git+URL ...  after showing what it would install
        cockpit plugins upgrade [NAME ...]             install again from the original source
-       cockpit plugins remove NAME ...                and what only they needed
+       cockpit plugins remove NAME ...                and the packages that only they needed
        cockpit plugins enable|disable NAME ...
        cockpit plugins new NAME [--hook tool]         create a plugin with its tests
        cockpit plugins doctor [NAME] [--json]         find faults and how to fix them"""

@@ -1,5 +1,5 @@
-"""Finds out what a staged plugin registers, in a separate process: with an empty folder as root, a home of
-its own and no API keys, so that its code cannot disturb this cockpit.
+"""Finds out what a staged plugin registers. It is loaded in a separate process with an empty folder as root,
+a temporary home and no API keys, so that its code cannot disturb this cockpit.
 
 `python -m cockpit.cli.plugins.probe GENERATION SITE FILE` writes the answer to FILE as JSON.
 """
@@ -15,27 +15,11 @@ from pathlib import Path
 
 from cockpit.core.plugins.catalog import CatalogEntry, PluginCatalog, PluginState, build_catalog
 from cockpit.errors import CockpitError
-from cockpit.plugin import discovery
+from cockpit.plugin import discovery, values
 from cockpit.plugin.discovery import InstalledRecord, load_plugins
 from cockpit.plugin.models import Model
 from cockpit.plugin.safety import Decider, Guard
 from cockpit.plugin.tools import Tool
-from cockpit.plugin.values import (
-    Command,
-    ContextSource,
-    Frontend,
-    Language,
-    McpServer,
-    Mention,
-    Observer,
-    Panel,
-    Renderer,
-    Resident,
-    Role,
-    Runner,
-    Skill,
-    Theme,
-)
 from cockpit.settings.files import EffectiveSettings
 
 
@@ -46,36 +30,34 @@ def describe_value(value: object) -> str:
             text = f"a model may call it; {value.kind}: {', '.join(sorted(value.capabilities))}"
         case Model():
             text = "on this machine" if value.local else "sends what you write to its provider"
-        case Skill() | Role() | Frontend():
+        case values.Skill() | values.Role() | values.Frontend():
             text = value.description
-        case Command():
+        case values.Command():
             text = f"/{value.name}: {value.description}"
-        case McpServer():
+        case values.McpServer():
             text = f"starts {' '.join(value.command)}" if value.command else f"talks to {value.url}"
-        case Language():
+        case values.Language():
             servers = ", ".join(server.name for server in value.servers)
-            text = f"{' '.join(value.globs)}" + (
-                f"; starts {servers} where it is installed" if servers else ""
-            )
+            text = " ".join(value.globs) + (f"; starts {servers} if installed" if servers else "")
         case Guard():
-            text = f"sees and may stop every {value.point.replace('_', ' ')}"
+            text = f"sees every {value.point.replace('_', ' ')} and may stop it"
         case Decider():
             text = "decides about every tool call; the strictest verdict wins"
-        case ContextSource():
-            text = f"tells the model something each {value.each}"
-        case Observer():
+        case values.ContextSource():
+            text = f"adds text to the model's context each {value.each}"
+        case values.Observer():
             text = f"sees {', '.join(value.kinds)}"
-        case Resident():
-            text = f"runs beside your work, one per {value.per}"
-        case Mention():
+        case values.Resident():
+            text = f"runs in the background, one per {value.per}"
+        case values.Mention():
             text = f"{value.sign} in a prompt"
-        case Runner():
+        case values.Runner():
             text = "may run subagents"
-        case Panel():
+        case values.Panel():
             text = f"the list {value.title!r} in Work"
-        case Renderer():
-            text = f"shows what {value.tool} found"
-        case Theme():
+        case values.Renderer():
+            text = f"displays the results of {value.tool}"
+        case values.Theme():
             text = "colours"
         case _:
             text = ""
@@ -115,28 +97,19 @@ def probe_plugins(generation: Path, site: Path) -> list[PluginProbe]:
     """What the plugins in `site` register. Raises `CockpitError` if their process does not answer."""
     with tempfile.TemporaryDirectory(prefix="cockpit-probe-") as folder:
         answer = Path(folder) / "answer.json"
-        command = [
-            sys.executable,
-            "-m",
-            "cockpit.cli.plugins.probe",
-            str(generation),
-            str(site),
-            str(answer),
-        ]
-        last_line = _run_probe(command, folder)
+        last_line = _run_probe((str(generation), str(site), str(answer)), folder)
         try:
             rows = json.loads(answer.read_bytes())
         except (OSError, ValueError) as error:
-            raise CockpitError(
-                f"it ended the process that loaded it: {last_line}", "report it to its author"
-            ) from error
+            reason = f"the plugin ended the process that loaded it: {last_line}"
+            raise CockpitError(reason, "report it to its author") from error
     return [
         PluginProbe(**{**row, "registers": tuple(RegisteredValue(**item) for item in row["registers"])})
         for row in rows
     ]
 
 
-def _run_probe(command: list[str], folder: str) -> str:
+def _run_probe(arguments: tuple[str, ...], folder: str) -> str:
     """Run the process and return the last line of its stderr."""
     environment = {
         key: value
@@ -146,7 +119,7 @@ def _run_probe(command: list[str], folder: str) -> str:
     environment["COCKPIT_HOME"] = str(Path(folder) / "home")
     try:
         process = subprocess.run(
-            command,
+            [sys.executable, "-m", "cockpit.cli.plugins.probe", *arguments],
             cwd=folder,
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -157,23 +130,21 @@ def _run_probe(command: list[str], folder: str) -> str:
             check=False,
         )
     except subprocess.TimeoutExpired as error:
-        raise CockpitError(
-            f"it did not register within {PROBE_SECONDS} s", "a plugin must not wait while it is loaded"
-        ) from error
+        reason = f"the plugin did not register within {PROBE_SECONDS} s"
+        raise CockpitError(reason, "a plugin must not wait while it is loaded") from error
     lines = process.stderr.strip().splitlines()
     return lines[-1] if lines else f"exit code {process.returncode}"
 
 
 def _write_answer(generation: str, site: str, file: str) -> None:
     """Load and register the plugins in this process and write the result."""
-    # An absolute path: this process has another home.
+    # `generation` is an absolute path, because this process has a temporary home.
     record = InstalledRecord(generation, os.path.relpath(site, generation), discovery.python_version())
     manager, discovered = load_plugins(record=record)
     root = Path("root")
     root.mkdir()
-    catalog = build_catalog(
-        manager, discovered, str(root.resolve()), EffectiveSettings({}), {}, False, lambda: None
-    )
+    settings = EffectiveSettings({})
+    catalog = build_catalog(manager, discovered, str(root.resolve()), settings, {}, False, lambda: None)
     rows = [asdict(_build_probe(plugin, catalog)) for plugin in catalog.plugins if plugin.found.beside]
     Path(file).write_text(json.dumps(rows), encoding="utf-8")
 

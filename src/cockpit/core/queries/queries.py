@@ -112,6 +112,8 @@ async def answer_code_query(agent: Agent, query: CodeQuery) -> Reply:
     """The reply, or `Refused` with the reason."""
     try:
         return await _query_navigator(agent, query)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        return Refused(str(error), "missing_file")
     except (CockpitError, OSError) as error:
         return Refused(str(error))
 

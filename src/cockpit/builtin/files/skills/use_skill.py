@@ -44,7 +44,7 @@ async def use_skill(arguments: UseSkill, context: Context) -> Done:
     skill = find_skill(arguments.name, context.session.skills())
     if not skill.for_model:
         reason = f"only the user can use the skill {skill.name}; ask them to type /{skill.name}"
-        if not skill.for_person:
+        if not skill.for_user:
             enable = f"`cockpit skills enable {skill.name}` switches it on"
             reason = f"the skill {skill.name} is switched off; {enable}"
         raise ToolFailed(reason)

@@ -1,4 +1,4 @@
-"""Each door of the second kind opens for a plugin of thirty lines, installed like anybody's."""
+"""Each hook of the plugin API works for a plugin of thirty lines, installed like any other."""
 
 import asyncio
 import sys
@@ -92,9 +92,7 @@ def register_guards(register, scope):
     assert second.outcome == "error" and "colour" in second.text
 
 
-async def test_a_guard_that_hangs_at_a_call_asks_and_headless_that_is_a_no(
-    scripted: Path, plugins: Path
-) -> None:
+async def test_hanging_guard_asks_and_is_rejected_headless(scripted: Path, plugins: Path) -> None:
     distribution(
         plugins,
         "sleeper",
@@ -254,9 +252,7 @@ def register_residents(register, scope):
         assert isinstance(listing, ListingRows) and "gauge" in [row.name for row in listing.rows]
 
 
-async def test_an_observer_sees_its_kinds_only_and_one_that_raises_is_named_once(
-    scripted: Path, plugins: Path
-) -> None:
+async def test_observer_sees_only_its_kinds_and_failure_is_named_once(scripted: Path, plugins: Path) -> None:
     out = scripted.parent / "seen"
     distribution(
         plugins,
@@ -281,7 +277,7 @@ def register_observers(register, scope):
     assert sum("no eyes" in one.text for one in driver.all(Warned)) == 1
 
 
-async def test_broken_plugins_are_named_and_the_rest_goes_on(scripted: Path, plugins: Path) -> None:
+async def test_broken_plugins_are_named_and_the_rest_works(scripted: Path, plugins: Path) -> None:
     distribution(plugins, "fails-at-import", "raise RuntimeError('bad day')")
     distribution(
         plugins,
@@ -382,9 +378,7 @@ async def test_two_sessions_of_one_deck_run_their_turns_at_once(scripted: Path) 
         await driver.stop()
 
 
-async def test_a_plugin_that_ends_the_process_at_import_is_named_and_the_rest_goes_on(
-    scripted: Path, plugins: Path
-) -> None:
+async def test_plugin_that_exits_at_import_is_named_and_the_rest_works(scripted: Path, plugins: Path) -> None:
     distribution(plugins, "quitter", "import sys\nsys.exit(3)\n")
     script(scripted.parent, {"text": "hi"})
     async with driving(scripted) as driver:

@@ -1,4 +1,4 @@
-"""Nothing that crosses the first door is a live object: a core in another process looks the same."""
+"""Nothing that crosses the frontend API is a live object: a core in another process behaves the same."""
 
 import asyncio
 import sys
@@ -83,7 +83,7 @@ async def test_a_whole_turn_with_an_approval_runs_through_a_pipe(scripted: Path)
     assert (scripted / "a.txt").read_text() == "eins\n"
 
 
-async def test_an_error_of_the_core_arrives_as_what_it_was(scripted: Path) -> None:
+async def test_error_of_the_core_keeps_its_type(scripted: Path) -> None:
     script(scripted.parent, {"text": "hi"})
     async with far_deck() as deck:
         with pytest.raises(SessionUnknown, match="20990101"):
