@@ -17,7 +17,6 @@ from cockpit.tui.composer.completion import CompletionToken, token_at
 from cockpit.tui.composer.editor import MAX_HISTORY, PromptHistory
 from cockpit.tui.render import number_format, themes
 from cockpit.tui.render.themes import Palette, theme_colours
-from cockpit.tui.screens.picker import match_score
 from cockpit.tui.state.entries import TAIL_LINES
 from cockpit.tui.terminal import clipboard
 from cockpit.tui.terminal.editors import edit_text
@@ -263,12 +262,6 @@ def test_history_is_bounded(tmp_path: Path) -> None:
 )
 def test_what_is_completed(text: str, token: CompletionToken | None) -> None:
     assert token_at(text, len(text)) == token
-
-
-def test_typing_finds_by_beginnings_and_letters() -> None:
-    assert match_score("theme", "Choose a theme") > match_score("theme", "The members") > 0
-    assert match_score("ss", "Start a new session") > 0 and match_score("zz", "Start") == 0
-    assert match_score("new ses", "Start a new session") > 0
 
 
 def test_figures_are_short() -> None:

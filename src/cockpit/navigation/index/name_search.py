@@ -4,6 +4,7 @@ distance where no scope or import tells which is meant."""
 import re
 from collections.abc import Iterable
 
+from cockpit.fuzzy_match import LETTERS, rank_name
 from cockpit.navigation.index.definitions import CLASS_KINDS, IndexedDefinition
 from cockpit.navigation.index.file_facts import FileCatalog, FileFacts
 from cockpit.navigation.index.parsed_file import NameBinding, ParsedFile, ParsedFiles, node_text
@@ -16,7 +17,6 @@ TEST_PATH = re.compile(
 VENDORED_PATH = re.compile(
     r"(^|/)(vendor|third[-_]?party|external|extern|deps|dist|build|generated|migrations)(/|$)|\.min\."
 )
-INITIAL = re.compile(r"(?:^|[_\W])([A-Za-z])|(?<=[a-z\d])([A-Z])|([A-Z])(?=[a-z])")
 MAX_MATCHES = 3
 TYPE_KINDS = CLASS_KINDS | {"type", "namespace"}
 LANGUAGE_FAMILIES = {
@@ -26,30 +26,6 @@ LANGUAGE_FAMILIES = {
     "typescript": ("javascript", "typescript", "tsx"),
     "tsx": ("javascript", "typescript", "tsx"),
 }
-
-
-def match_rank(query: str, name: str) -> int:
-    """How well a name matches, 0 best; -1 if it does not.
-
-    Exact, exact but for case, prefix, initials (`gvs` for `get_value_set`, `QS` for `QuerySet`), substring.
-    """
-    if name == query:
-        return 0
-    lower_name, lower_query = name.lower(), query.lower()
-    if lower_name == lower_query:
-        return 1
-    if lower_name.startswith(lower_query):
-        return 2 if name.startswith(query) else 3
-    if len(query) > 1 and initials(name).startswith(lower_query):
-        return 4
-    if lower_query in lower_name:
-        return 5
-    return -1
-
-
-def initials(name: str) -> str:
-    """The first letters of the words in a name, in lower case."""
-    return "".join(a or b or c for a, b, c in INITIAL.findall(name)).lower()
 
 
 def search_definitions(
@@ -64,8 +40,8 @@ def search_definitions(
             continue
         file_rank = path_rank(facts.path)
         for row in facts.definitions():
-            rank = ranks.get(row.name, -1)
-            if rank < 0 or not _is_in_container(row.container, container):
+            rank = ranks.get(row.name)
+            if rank is None or not _is_in_container(row.container, container):
                 continue
             depth = row.container.count(".") + (1 if row.container else 0)
             key = (rank, file_rank, depth, len(row.name), facts.path, row.line)
@@ -75,12 +51,12 @@ def search_definitions(
 
 
 def _rank_names(names: bytes, query: str) -> dict[str, int]:
-    """The names of a file that match, each with its rank."""
+    """The names of a file that match, each with its rank; a match of scattered letters does not count."""
     text = names.decode("utf-8", "replace").strip("\n")
     if not text:
         return {}
-    ranks = {name: match_rank(query, name) for name in text.split("\n")}
-    return {name: rank for name, rank in ranks.items() if rank >= 0}
+    ranks = {name: rank_name(query, name) for name in text.split("\n")}
+    return {name: rank for name, rank in ranks.items() if rank is not None and rank < LETTERS}
 
 
 def _is_in_container(container: str, queried: str) -> bool:

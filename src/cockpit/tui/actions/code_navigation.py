@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from cockpit.fuzzy_match import best_matches
 from cockpit.protocol.code import (
     Navigate,
     Place,
@@ -19,7 +20,7 @@ from cockpit.tui.actions.open_location import open_location
 from cockpit.tui.render.widgets import ThemedApp
 from cockpit.tui.screens.dialogs import TextDialog
 from cockpit.tui.screens.live_picker import LiveAnswer, LivePicker, PickedLocation
-from cockpit.tui.screens.picker import PickerChoice, match_score
+from cockpit.tui.screens.picker import PickerChoice
 from cockpit.tui.session_link import SessionLink
 
 _PICK_FOOT = "Enter choose   Esc leave"
@@ -55,7 +56,7 @@ async def show_problems(app: ThemedApp, link: SessionLink) -> None:
         reply = await query_problems(link)
         if not isinstance(reply, ProblemRows):
             return LiveAnswer((), note=_refusal_reason(reply))
-        rows = [row for row in reply.rows if not text or match_score(text, f"{row.message} {row.path}") > 0]
+        rows = best_matches(text, reply.rows, lambda row: f"{row.message} {row.path}")
         rows.sort(key=lambda row: (_SEVERITIES.index(row.severity), row.path, row.line))
         choices = [
             PickerChoice(
@@ -167,9 +168,8 @@ def _filter_rows(reply: Reply, text: str) -> Reply:
     """Keep only the rows that match `text`, the best first; unchanged where nothing is typed."""
     if not text or not isinstance(reply, SymbolRows):
         return reply
-    scored = [(match_score(text, f"{row.name} {row.path} {row.text}"), row) for row in reply.rows]
-    matches = sorted((item for item in scored if item[0] > 0), key=lambda item: -item[0])
-    return SymbolRows(tuple(row for _, row in matches), reply.complete, reply.note)
+    rows = best_matches(text, reply.rows, lambda row: f"{row.name} {row.path} {row.text}")
+    return replace(reply, rows=tuple(rows))
 
 
 def _location(row: SymbolRow) -> str:

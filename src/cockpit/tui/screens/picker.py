@@ -1,6 +1,4 @@
-"""A list that is narrowed by typing: palette, sessions, models, themes and history use it. `match_score`
-ranks.
-"""
+"""A list that is narrowed by typing: palette, sessions, models, themes and history use it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,6 +13,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widgets import Input
 
+from cockpit.fuzzy_match import best_matches
 from cockpit.tui.render.layout import Piece, StyledLine, cell_width, shorten, shorten_path
 from cockpit.tui.render.themes import Palette
 from cockpit.tui.render.widgets import to_strip
@@ -27,45 +26,6 @@ from cockpit.tui.screens.dialogs import (
     sheet_line,
     title_line,
 )
-
-
-def match_score(typed: str, label: str) -> float:
-    """How well `typed` fits a label: 0 for not at all, more for whole words and beginnings of words."""
-    query, text = typed.casefold(), label.casefold()
-    if (at := text.find(query)) != -1:
-        start = at == 0 or not text[at - 1].isalnum()
-        return 100 + 20 * start - at / 100
-    total = 0.0
-    for word in query.split():
-        points = _letter_score(word, text)
-        if not points:
-            return 0.0
-        total += points
-    return total
-
-
-def _letter_score(word: str, text: str) -> float:
-    """Score the letters of `word` in order in `text`; letters that begin a word count more."""
-    if word in text:
-        return 30.0
-    position, points = -1, 0.0
-    for letter in word:
-        word_start = _next_word_start(letter, text, position + 1)
-        near = word_start != -1 and word_start - position < 24
-        match = word_start if near else text.find(letter, position + 1)
-        if match == -1:
-            return 0.0
-        points += 4 if match == word_start else 2 if match == position + 1 else 0.5
-        position = match
-    return points
-
-
-def _next_word_start(letter: str, text: str, start: int) -> int:
-    at = text.find(letter, start)
-    while at != -1 and at > 0 and text[at - 1].isalnum():
-        at = text.find(letter, at + 1)
-    return at
-
 
 MAX_SHOWN = 18
 _OTHER_LINES = 6
@@ -213,9 +173,7 @@ class Picker(ModalScreen[str | None]):
         if not text:
             self.rows.show(self._all)
             return
-        scored = [(match_score(text, f"{choice.label} {choice.detail}"), choice) for choice in self._all]
-        matches = sorted((item for item in scored if item[0] > 0), key=lambda item: -item[0])
-        self.rows.show([choice for _, choice in matches])
+        self.rows.show(best_matches(text, self._all, lambda choice: f"{choice.label} {choice.detail}"))
         self._show_preview()
 
     def on_key(self, event: events.Key) -> None:
