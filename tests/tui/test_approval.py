@@ -4,6 +4,7 @@ import pytest
 from tests.support.cockpits import seat
 from tests.support.pictures import Compare, picture
 from tests.support.scenes import EDIT, TESTS, Scene
+from tests.tui.approval_scenes import with_facts
 
 from cockpit.protocol import ops
 from cockpit.protocol.content import Diff
@@ -128,14 +129,13 @@ def command() -> Scene:
         risk=75,
         shape="shell(pytest *)",
     )
-    facts = {
-        "expires": 90.0,
-        "held": "held in: writes only in the workspace; has network",
-        "alternative": "push by hand once the tests are green",
-    }
-    for name, value in facts.items():
-        object.__setattr__(made.envelopes[-1].event, name, value)
-    return made
+    return with_facts(
+        made,
+        expires=90.0,
+        held="held in: writes only in the workspace; has network",
+        confined=True,
+        alternative="push by hand once the tests are green",
+    )
 
 
 def one_command(line: str, *, parts: int = 1) -> Scene:

@@ -129,16 +129,17 @@ async def test_while_the_index_reads_files_the_list_says_how_far_it_is_and_fills
             return SymbolRows(OUTLINE if whole else (), whole, "" if whole else "the index is not whole")
         return None
 
-    def reading(text: str) -> events.PanelChanged:
-        return events.PanelChanged("servers", (PanelRow(text, "indexing"),))
+    def reading(done: int, known: int) -> events.PanelChanged:
+        row = PanelRow("index", "indexing", files_read=done, files_known=known)
+        return events.PanelChanged("servers", (row,))
 
     scene = idle()
     async with seat(scene, replies=replies) as s:
         await s.press("f6")
         await until(lambda: "the index is not whole" in s.screen, s)
-        await s.play(scene.add(reading("index  looks for files")))
+        await s.play(scene.add(reading(0, 0)))
         await until(lambda: "looking for files" in s.screen, s)
-        await s.play(scene.add(reading("index  120 of 885 files")))
+        await s.play(scene.add(reading(120, 885)))
         await until(lambda: "reading files: 120 of 885" in s.screen, s)
         assert "no match" not in s.screen
         done[0] = 885
@@ -213,8 +214,7 @@ async def test_the_outline_of_the_file_at_hand_is_a_picker_too() -> None:
         await s.type("check")
         await until(lambda: "rebate" not in s.screen.split("Enter open")[0].split("checkout")[-1], s)
         await s.press("tab")
-        await until(lambda: isinstance(s.app.screen, FileViewer), s)
-        assert "line 24 of" in s.screen
+        await until(lambda: isinstance(s.app.screen, FileViewer) and "line 24 of" in s.screen, s)
 
 
 async def test_references_start_at_the_symbol_at_hand() -> None:
@@ -341,7 +341,7 @@ async def test_the_chosen_row_and_the_keys_stay_in_sight_on_every_screen(size: t
         return None
 
     def is_whole(chosen: str) -> bool:
-        return f"▸ {chosen}" in s.screen and "Enter " in s.screen and "Esc leave" in s.screen
+        return f"▸ {chosen}" in s.screen and "Enter " in s.screen and "Esc close" in s.screen
 
     async with seat(reading(idle()), size, replies=replies) as s:
         for key in ("f6", "f7"):
@@ -371,7 +371,7 @@ async def test_a_screen_that_shrinks_keeps_the_chosen_row(size: tuple[int, int])
         await s.press(*["down"] * 15)
         await s.pilot.resize_terminal(*size)
         await until(lambda: "▸ function_015" in s.screen, s)
-        assert "Esc leave" in s.screen
+        assert "Esc close" in s.screen
 
 
 @SMALL
@@ -382,14 +382,14 @@ async def test_the_viewer_and_the_new_name_fit(size: tuple[int, int]) -> None:
         await s.press("tab")
         await until(lambda: isinstance(s.app.screen, FileViewer), s)
         await until(lambda: 'TAX = Decimal("0.19")' in s.screen, s)
-        assert "Esc leave" in s.screen and "set $EDITOR to edit" in s.screen and "line 5 of" in s.screen
+        assert "Esc close" in s.screen and "set $EDITOR to edit" in s.screen and "line 5 of" in s.screen
         await s.press("escape")
         await s.type("/rename")
         await s.press("enter")
         await until(lambda: live(s).rows.choices, s)
         await s.press("enter")
         await until(lambda: "Rename TAX to" in s.screen, s)
-        assert "Esc leave" in s.screen and "Enter shows every change first" in s.screen
+        assert "Esc close" in s.screen and "Enter shows every change first" in s.screen
 
 
 async def test_brackets_and_a_click_walk_over_the_tabs() -> None:

@@ -23,7 +23,7 @@ from cockpit.tui.screens.live_picker import LiveAnswer, LivePicker, PickedLocati
 from cockpit.tui.screens.picker import PickerChoice
 from cockpit.tui.session_link import SessionLink
 
-_PICK_FOOT = "Enter choose   Esc leave"
+_PICK_FOOT = "Enter choose   Esc close"
 _SEVERITIES = ("error", "warning", "info", "hint")
 _SEVERITY_SIGNS = {"error": "✗", "warning": "▲", "info": "·", "hint": "·"}
 _RELATION_TITLES = {"references": "References of", "callers": "Callers of"}
@@ -105,7 +105,7 @@ async def rename_symbol(app: ThemedApp, link: SessionLink) -> None:
     if picked is None:
         return
     old = link.state.code.symbol
-    foot = "Enter shows every change first   Esc leave"
+    foot = "Enter shows every change first   Esc close"
     new = await app.push_screen_wait(TextDialog(app.palette, f"Rename {old} to", picked.value, old, foot))
     if new and new != old:
         await link.call_tool("rename", {"symbol": picked.value, "to": new})
@@ -116,7 +116,7 @@ async def _pick_symbol(
     link: SessionLink,
     title: str,
     typed: str = "",
-    foot: str = "Enter open   Tab look   Esc leave",
+    foot: str = "Enter open   Tab preview   Esc close",
 ) -> PickedLocation | None:
     """Let the user pick a symbol of the workspace; its name becomes the current symbol."""
     names: dict[str, str] = {}
@@ -154,10 +154,12 @@ async def _current_symbol(link: SessionLink) -> str:
 def _index_progress(link: SessionLink) -> str:
     """How far the index is, as Work shows it; empty when it is complete."""
     rows = link.state.panels.get("servers", ())
-    texts = (row.text for row in rows if row.state == "indexing")
-    text = next((text for text in texts if text.startswith("index  ")), "")
-    files = single_line(text.removeprefix("index  ").removesuffix(" files"))
-    return f"reading files: {files}" if " of " in files else files and "looking for files"
+    index = next((row for row in rows if row.files_read is not None), None)
+    if index is None:
+        return ""
+    if index.files_known:
+        return f"reading files: {index.files_read} of {index.files_known}"
+    return "looking for files"
 
 
 def _refusal_reason(reply: Reply) -> str:

@@ -117,7 +117,7 @@ class ThemeSelection:
         app, before = self._app, self._app.theme
         names = sorted(app.available_themes, key=lambda name: (not name.startswith("cockpit"), name))
         choices = [PickerChoice(name, name, self._kind(name), now=name == before) for name in names]
-        foot = "Up, Down look   Enter keep   Esc as before"
+        foot = "Up, Down preview   Enter select   Esc cancel"
         picker = Picker(app.palette, "Theme", choices, preview=self.use, foot=foot)
         chosen = await app.push_screen_wait(picker)
         if chosen is None or not self.select(chosen):

@@ -50,7 +50,7 @@ async def choose_session(app: ThemedApp, link: SessionLink) -> str | None:
     now = None if app.options.still else time.time()
     choices = [PickerChoice("", "start a new session")]
     choices += [_session_choice(row, link.state.session, now) for row in rows]
-    picker = Picker(app.palette, f"Sessions of {app.project}", choices, foot="Enter open   Esc stay")
+    picker = Picker(app.palette, f"Sessions of {app.project}", choices, foot="Enter open   Esc close")
     chosen = await app.push_screen_wait(picker)
     return None if chosen == link.state.session else chosen
 

@@ -298,7 +298,7 @@ class WaitDialog(ModalScreen[FrontendRequest | None]):
         self._op = ""
 
     def compose(self) -> ComposeResult:
-        lines = [sheet_line(self._text), sheet_line("Esc leaves", "faint")]
+        lines = [sheet_line(self._text), sheet_line("Esc cancels", "faint")]
         with Vertical(id="sheet"):
             yield LinesView(lambda width: lines, self._palette)
 

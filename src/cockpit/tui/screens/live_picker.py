@@ -66,7 +66,7 @@ class LivePicker(ModalScreen[PickedLocation | None]):
         *,
         placeholder: str = "type to narrow",
         typed: str = "",
-        foot: str = "Enter open   Tab look   Esc leave",
+        foot: str = "Enter open   Tab preview   Esc close",
     ) -> None:
         super().__init__()
         self._palette, self._heading, self._ask = palette, title, ask

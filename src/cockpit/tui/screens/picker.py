@@ -137,7 +137,7 @@ class Picker(ModalScreen[str | None]):
         placeholder: str = "type to narrow",
         preview: Callable[[str], None] | None = None,
         free: bool = False,
-        foot: str = "Enter choose   Esc leave",
+        foot: str = "Enter choose   Esc close",
     ) -> None:
         super().__init__()
         self._palette, self._heading, self._all = palette, title, choices

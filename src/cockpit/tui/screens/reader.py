@@ -61,9 +61,9 @@ class TextReader(ModalScreen[str]):
 
     def _foot(self, width: int) -> StyledLine:
         own = [f"{key} {label}" for key, label in self._keys]
-        text = "   ".join((*own, "Up, Down, PgUp, PgDn move", "Esc leave"))
+        text = "   ".join((*own, "Up, Down, PgUp, PgDn move", "Esc close"))
         if cell_width(text) > width:
-            text = fit_keys((*own, "Esc leave"), width)
+            text = fit_keys((*own, "Esc close"), width)
         return sheet_line(text, "faint")
 
     def on_mount(self) -> None:
@@ -258,7 +258,7 @@ async def view_file(app: ThemedApp, link: SessionLink, path: str, line: int, *, 
         reason = first.reason if isinstance(first, Refused) else f"{path} cannot be shown"
         app.notify(reason, severity="warning")
         return False
-    keys = ("e edit", "Esc leave") if has_editor else ("Esc leave", "set $EDITOR to edit")
+    keys = ("e edit", "Esc close") if has_editor else ("Esc close", "set $EDITOR to edit")
     moves = ("Up, Down, PgUp, PgDn, Home, End move",)
     viewer = FileViewer(app.palette, link, first, line, keys + moves)
     return await app.push_screen_wait(viewer) == "edit" and has_editor

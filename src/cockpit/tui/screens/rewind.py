@@ -36,7 +36,7 @@ async def choose_rewind(app: ThemedApp, link: SessionLink) -> None:
         app.notify("there is no prompt in this session yet")
         return
     choices = [_turn_choice(row, still=app.options.still) for row in reply.rows]
-    foot = "Enter look at the way back   Esc stay"
+    foot = "Enter preview   Esc close"
     chosen = await app.push_screen_wait(Picker(app.palette, "Go back to before", choices, foot=foot))
     row = next((row for row in reply.rows if row.turn == chosen), None)
     if row is not None:

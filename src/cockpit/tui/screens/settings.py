@@ -35,7 +35,7 @@ from cockpit.tui.state.screen_state import FrontendRequest
 _READY_STATES = ("ready", "local")
 _DEFAULT_CHOICE = "\0"
 """The choice that removes a setting, so that the default applies again."""
-_SETTINGS_FOOT = "Enter change   type to narrow   Esc leave"
+_SETTINGS_FOOT = "Enter change   type to narrow   Esc close"
 
 
 class KeyDialog(ModalScreen[tuple[str, str] | None]):
@@ -89,7 +89,7 @@ class KeyDialog(ModalScreen[tuple[str, str] | None]):
         )
         return [
             *layout_paragraph(text, width, key="muted/surface", fill="body/surface"),
-            sheet_line("Enter test and store   Tab the address   Esc leave", "faint"),
+            sheet_line("Enter test and store   Tab the address   Esc close", "faint"),
         ]
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
@@ -270,7 +270,7 @@ async def _change_setting(app: ThemedApp, link: SessionLink, row: SettingRow) ->
         if picked is not None:
             await _write_setting(app, link, row, "" if picked == _DEFAULT_CHOICE else picked)
         return
-    foot = f"{row.about}   Enter stores it (empty: the default)   Esc leave"
+    foot = f"{row.about}   Enter stores it (empty: the default)   Esc close"
     typed = await app.push_screen_wait(TextDialog(app.palette, row.key, row.wanted, current, foot))
     if typed is not None and typed != current:
         await _write_setting(app, link, row, typed)

@@ -27,7 +27,6 @@ _ANSWER_KEYS = (
 )
 _VERDICT_SIGNS = {"allow": ("✓", "good"), "ask": ("?", "warn"), "deny": ("✗", "bad"), "": ("·", "muted")}
 _CHECKBOXES = {"in": (" ☑ ", "good"), "some": (" ◪ ", "person"), "out": (" ☐ ", "muted")}
-_PARTIAL_NOTE = "problems unknown: a part is left out"  # the check was of the whole change
 _BLANK = StyledLine([], "body/surface")
 _SPACE: list[Piece] = [(" ", "body/surface")]
 _INDENT: list[Piece] = [("   ", "body/surface")]
@@ -51,9 +50,8 @@ def approval_rows(
     lines = [_title_line(request, number, total), *_fact_lines(request, width, choice)]
     lines += _warning_lines(request, width, left)
     lines += [_BLANK, *_key_lines(request, width)]
-    is_partial = bool(choice.edits) or (bool(choice.left_out) and approval_draft.can_choose(request))
-    note = _PARTIAL_NOTE if request.note and is_partial else request.note
-    rows: CardRows = [(line, "") for line in (*lines, *_note_lines(note, width))]
+    lines += _problem_lines(request, choice, width)
+    rows: CardRows = [(line, "") for line in lines]
     return rows + details(request, choice, width)
 
 
@@ -103,9 +101,8 @@ def _fact_lines(request: ApprovalRequested, width: int, choice: ApprovalChoice) 
         arrow: list[Piece] = [(" → ", "warn/surface")]
         lines += _card_text(single_line(request.destination), width, "body/surface", arrow, _INDENT)
     if request.held:
-        is_held = request.held.startswith("held")
-        key = "muted" if is_held else "warn"
-        sign: list[Piece] = [(" ▢ " if is_held else " ▲ ", f"{key}/surface")]
+        key = "muted" if request.confined else "warn"
+        sign: list[Piece] = [(" ▢ " if request.confined else " ▲ ", f"{key}/surface")]
         lines += _card_text(clean_output(request.held), width, f"{key}/surface", sign, _INDENT)
     if request.alternative:
         instead: list[Piece] = [(" ↪ ", "good/surface")]
@@ -130,12 +127,14 @@ def _warning_lines(request: ApprovalRequested, width: int, left: float | None) -
     return lines
 
 
-def _note_lines(note: str, width: int) -> list[StyledLine]:
+def _problem_lines(request: ApprovalRequested, choice: ApprovalChoice, width: int) -> list[StyledLine]:
     """What the language servers report about the change."""
+    note, count = request.note, request.new_problems
     if not note:
         return []
-    none, some = note.startswith("new problems: 0"), note.startswith("new problems")
-    sign, key = ("✓", "good") if none else ("✗", "bad") if some else ("·", "muted")
+    if choice.edits or (choice.left_out and approval_draft.can_choose(request)):
+        note, count = "problems unknown: a part is left out", None  # the check was of the whole change
+    sign, key = ("·", "muted") if count is None else ("✗", "bad") if count else ("✓", "good")
     first: list[Piece] = [(f" {sign} ", f"{key}/surface+b")]
     return [_BLANK, *_card_text(clean_output(note), width, f"{key}/surface", first, _INDENT)[:8]]
 
