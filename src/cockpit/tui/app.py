@@ -88,11 +88,11 @@ class Cockpit(ThemedApp):
         return Screen[None](id="_default", classes=f"{classes} {'-tall' if height >= 24 else '-short'}")
 
     def compose(self) -> ComposeResult:
-        yield Bar(self.palette, id="top")
+        yield Bar(id="top")
         with Body(id="body"):
-            yield TraceView(self.palette)  # Work follows after the first paint, on the same shade
+            yield TraceView()  # Work follows after the first paint, on the same shade
         yield PromptEditor()
-        yield Bar(self.palette, id="hints")
+        yield Bar(id="hints")
 
     def on_mount(self) -> None:
         self.top, self.hints = self.query_one("#top", Bar), self.query_one("#hints", Bar)
@@ -108,8 +108,8 @@ class Cockpit(ThemedApp):
     def _draw_empty(self) -> None:
         """Draw what is known before a session is open."""
         width = self.size.width
-        self.top.show(top_line(TopBarStatus(self.project, self.root), width), self.palette)
-        self.hints.show(hint_line([], width, "starting "), self.palette)
+        self.top.show(top_line(TopBarStatus(self.project, self.root), width))
+        self.hints.show(hint_line([], width, "starting "))
         trace_width = width if self.is_narrow else width * 62 // 100
         self.trace.set_lead(welcome_lines(self.project, self.root, max(20, trace_width)))
 
@@ -122,7 +122,7 @@ class Cockpit(ThemedApp):
         from cockpit.tui.work.view import WorkView
 
         self.trace.styles.overflow_y = "scroll"
-        self.work = WorkView(self.palette)
+        self.work = WorkView()
         await self.query_one("#body").mount(self.work)
         regions = Regions(self.top, self.trace, self.work, self.editor, self.hints)
         self.controller = SessionController(self, regions)

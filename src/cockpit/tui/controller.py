@@ -7,7 +7,6 @@ clock decides when.
 import asyncio
 import gc
 from collections.abc import Awaitable, Callable
-from typing import Protocol, runtime_checkable
 
 from cockpit import paths
 from cockpit.errors import CockpitError
@@ -30,7 +29,6 @@ from cockpit.tui.painter import Painter, Regions
 from cockpit.tui.reactions import Reactions
 from cockpit.tui.render.layout import Moment
 from cockpit.tui.render.syntax import preload_lexers
-from cockpit.tui.render.themes import Palette
 from cockpit.tui.render.widgets import ThemedApp, UnclaimedKey
 from cockpit.tui.screens.subagent import open_subagent
 from cockpit.tui.session_link import SessionLink
@@ -44,13 +42,6 @@ PRELOAD_DELAY = 1.0
 """Seconds until what the first code block needs is imported: the first keys come before it."""
 
 
-@runtime_checkable
-class Repaintable(Protocol):
-    """A screen that can take another palette while it is open."""
-
-    def repaint(self, palette: Palette) -> None: ...
-
-
 class SessionController:
     """The session on screen, from the first paint until the cockpit is left."""
 
@@ -62,7 +53,7 @@ class SessionController:
         self.link = SessionLink(app.root, self.clock.request, lambda: editor.idle_seconds < TYPING_SECONDS)
         self.draft = ApprovalDraft(app.options.quiet)
         self.preferences = preferences.load_preferences()
-        self.themes = preferences.ThemeSelection(app, self.preferences, self._repaint)
+        self.themes = preferences.ThemeSelection(app, self.preferences)
         bindings = ActionBindings(
             self, app, regions, self.link, self.draft, self.themes, self.preferences, self.keymap
         )
@@ -79,7 +70,7 @@ class SessionController:
         """Load themes and keys, open the deck and the session, send what was typed `early`."""
         problems = [*self._keymap_problems, *self.themes.load_files()]
         self._apply_keymap()
-        popup = CompletionPopup(self.app.palette)
+        popup = CompletionPopup()
         await self.app.mount(popup)
         self.completer = Completer(self.regions.editor, popup, self._is_complete_command)
         gc.freeze()
@@ -264,14 +255,3 @@ class SessionController:
                 self.link.redraw("bar")
 
         self.app.set_timer(prompts.DOUBLE_PRESS_SECONDS, forget)
-
-    def _repaint(self) -> None:
-        """Give every widget the palette of the theme that was just chosen."""
-        palette = self.app.palette
-        self.regions.trace.repaint(palette)
-        if self.completer is not None:
-            self.completer.repaint(palette)
-        for screen in self.app.screen_stack[1:]:
-            if isinstance(screen, Repaintable):
-                screen.repaint(palette)
-        self.link.redraw("work", "bar")

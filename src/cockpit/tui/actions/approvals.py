@@ -95,7 +95,7 @@ async def view_approval(app: ThemedApp, link: SessionLink, editor: PromptEditor,
         return [line for line, _ in rows]
 
     keys = [(key, _VIEW_KEYS[key]) for key in editor.answers if key in _VIEW_KEYS]
-    key = await app.push_screen_wait(TextReader(app.palette, "Approval", lay_out, keys=keys))
+    key = await app.push_screen_wait(TextReader("Approval", lay_out, keys=keys))
     if key and request.id not in list(link.state.approvals)[:1]:
         app.notify("the approval you answered is no longer open; look at the one on screen now")
         return ""
@@ -123,7 +123,6 @@ async def edit_hunk(
         return
     line = piece.row.line if piece.row is not None else 1
     dialog = TextEditDialog(
-        app.palette,
         "Edit",
         approval_draft.piece_text(piece, draft.choice.edits),
         _HUNK_FOOT,

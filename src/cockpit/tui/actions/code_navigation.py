@@ -46,7 +46,7 @@ async def go_to_symbol_in_file(app: ThemedApp, link: SessionLink) -> None:
     async def ask(text: str) -> LiveAnswer:
         return _definition_choices(_filter_rows(await link.ask(Symbols("", path)), text), in_one_file=True)
 
-    await _pick_and_open(app, link, LivePicker(app.palette, single_line(path), ask))
+    await _pick_and_open(app, link, LivePicker(single_line(path), ask))
 
 
 async def show_problems(app: ThemedApp, link: SessionLink) -> None:
@@ -71,7 +71,7 @@ async def show_problems(app: ThemedApp, link: SessionLink) -> None:
         note = single_line(reply.note) or ("" if rows else "none known")
         return LiveAnswer(choices, servers, reply.complete, note)
 
-    await _pick_and_open(app, link, LivePicker(app.palette, "Problems", ask))
+    await _pick_and_open(app, link, LivePicker("Problems", ask))
 
 
 async def query_problems(link: SessionLink) -> Reply:
@@ -96,7 +96,7 @@ async def find_related(app: ThemedApp, link: SessionLink, relation: Relation, ti
         return _use_choices(_filter_rows(await link.ask(Navigate(relation, start.value)), text))
 
     heading = f"{_RELATION_TITLES.get(relation, relation)} {link.state.code.symbol or start.value}"
-    await _pick_and_open(app, link, LivePicker(app.palette, heading, ask))
+    await _pick_and_open(app, link, LivePicker(heading, ask))
 
 
 async def rename_symbol(app: ThemedApp, link: SessionLink) -> None:
@@ -106,7 +106,7 @@ async def rename_symbol(app: ThemedApp, link: SessionLink) -> None:
         return
     old = link.state.code.symbol
     foot = "Enter shows every change first   Esc close"
-    new = await app.push_screen_wait(TextDialog(app.palette, f"Rename {old} to", picked.value, old, foot))
+    new = await app.push_screen_wait(TextDialog(f"Rename {old} to", picked.value, old, foot))
     if new and new != old:
         await link.call_tool("rename", {"symbol": picked.value, "to": new})
 
@@ -128,7 +128,7 @@ async def _pick_symbol(
         return _definition_choices(reply, progress=_index_progress(link))
 
     placeholder = "a name, or the beginnings of its words"
-    picker = LivePicker(app.palette, title, ask, placeholder=placeholder, typed=typed, foot=foot)
+    picker = LivePicker(title, ask, placeholder=placeholder, typed=typed, foot=foot)
     picked = await app.push_screen_wait(picker)
     if picked is not None:
         link.state.code.symbol = names.get(picked.value, "")

@@ -47,7 +47,7 @@ async def open_palette(
     for row in link.commands.values():
         if row.name not in BY_SLASH:
             choices.append(PickerChoice(f"/{row.name}", f"/{row.name}", row.description, row.hint))
-    picker = Picker(app.palette, "Everything", choices, placeholder="what do you want?")
+    picker = Picker("Everything", choices, placeholder="what do you want?")
     chosen = await app.push_screen_wait(picker)
     if chosen is None:
         return
@@ -62,7 +62,7 @@ async def open_palette(
 
 async def show_help(app: ThemedApp, link: SessionLink, keymap: Keymap) -> None:
     """Show every key and command there is now."""
-    reader = TextReader(app.palette, "Keys and commands", lambda width: _help_lines(link, keymap, width))
+    reader = TextReader("Keys and commands", lambda width: _help_lines(link, keymap, width))
     await app.push_screen_wait(reader)
 
 

@@ -3,7 +3,7 @@ trust.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -64,14 +64,13 @@ def _preferences_path() -> Path:
 
 
 class ThemeSelection:
-    """The theme in use. `requested` is used as soon as it is known: a plugin may provide it later than the
-    files do. `repaint` is called after each change."""
+    """The theme in use. The requested theme is used as soon as it is known: a plugin may provide it later
+    than the files do."""
 
-    def __init__(self, app: ThemedApp, preferences: Preferences, repaint: Callable[[], None]) -> None:
+    def __init__(self, app: ThemedApp, preferences: Preferences) -> None:
         self._app = app
         self._preferences = preferences
         self._requested = app.options.theme or preferences.theme
-        self._repaint = repaint
 
     def load_files(self) -> list[str]:
         """Register the themes of files. Returns what is wrong with some."""
@@ -101,7 +100,9 @@ class ThemeSelection:
         if self._app.theme != name:
             self._app.theme = name
         self._app.palette = themes.Palette(themes.theme_colours(self._app.current_theme))
-        self._repaint()
+        for screen in self._app.screen_stack:
+            for widget in screen.walk_children():
+                widget.refresh()
 
     def select(self, name: str) -> bool:
         """Switch to a theme and remember it; false where there is none of that name."""
@@ -118,7 +119,7 @@ class ThemeSelection:
         names = sorted(app.available_themes, key=lambda name: (not name.startswith("cockpit"), name))
         choices = [PickerChoice(name, name, self._kind(name), now=name == before) for name in names]
         foot = "Up, Down preview   Enter select   Esc cancel"
-        picker = Picker(app.palette, "Theme", choices, preview=self.use, foot=foot)
+        picker = Picker("Theme", choices, preview=self.use, foot=foot)
         chosen = await app.push_screen_wait(picker)
         if chosen is None or not self.select(chosen):
             self.use(before)
@@ -144,7 +145,7 @@ async def ask_trust(
     keys = (("y", "trust it"), ("n", "not now, work without"))
     folder = _real_path(link.root)
     title = f"Do you trust {link.root}?"
-    dialog = ConfirmDialog(app.palette, title, _TRUST_TEXT, keys, quiet=quiet, early=editor.insert)
+    dialog = ConfirmDialog(title, _TRUST_TEXT, keys, quiet=quiet, early=editor.insert)
     answer = await app.push_screen_wait(dialog)
     others = [path for path in preferences.refused if path != folder]
     if answer == "y":

@@ -95,7 +95,7 @@ async def choose_from_history(app: ThemedApp, editor: PromptEditor) -> None:
     """Choose an earlier prompt, the newest first, and put it into the Composer."""
     texts = list(dict.fromkeys(reversed(editor.prompts.texts)))
     choices = [PickerChoice(str(number), single_line(text)) for number, text in enumerate(texts)]
-    chosen = await app.push_screen_wait(Picker(app.palette, "Earlier prompts", choices))
+    chosen = await app.push_screen_wait(Picker("Earlier prompts", choices))
     if chosen is not None:
         editor.put(texts[int(chosen)])
     editor.focus()

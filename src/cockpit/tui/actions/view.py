@@ -192,4 +192,4 @@ async def show_changes(app: ThemedApp, link: SessionLink, path: str = "") -> Non
     added, removed = sum(diff.added for diff in diffs), sum(diff.removed for diff in diffs)
     right = f"{format_count(len(diffs), 'file')}   +{added} -{removed}"
     title = "Changed in this session"
-    await app.push_screen_wait(TextReader(app.palette, title, diff_lines(diffs), right=right))
+    await app.push_screen_wait(TextReader(title, diff_lines(diffs), right=right))

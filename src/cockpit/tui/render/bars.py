@@ -8,7 +8,6 @@ from textual.widget import Widget
 
 from cockpit.tui.render.layout import Piece, StyledLine, cell_width, shorten, shorten_path
 from cockpit.tui.render.number_format import format_cost
-from cockpit.tui.render.themes import Palette
 from cockpit.tui.render.widgets import to_strip
 
 MODE_STYLES = {
@@ -54,17 +53,16 @@ class Bar(Widget):
 
     DEFAULT_CSS = "Bar { height: 1; }"
 
-    def __init__(self, palette: Palette, *, id: str) -> None:
+    def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
-        self.palette = palette
         self.line = StyledLine([])
 
-    def show(self, line: StyledLine, palette: Palette) -> None:
-        self.line, self.palette = line, palette
+    def show(self, line: StyledLine) -> None:
+        self.line = line
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        return to_strip(self.line, self.size.width, self.palette)
+        return to_strip(self.line, self.size.width, self)
 
 
 def top_line(status: TopBarStatus, width: int) -> StyledLine:

@@ -32,8 +32,11 @@ StripMark = tuple[int, int, str]
 """Characters `start` to `end` (-1: the end of the text, -2: the end of the row) and their background."""
 
 
-def to_strip(line: StyledLine, width: int, palette: Palette, marks: Sequence[StripMark] = ()) -> Strip:
-    """Render `line` in exactly `width` cells."""
+def to_strip(line: StyledLine, width: int, widget: Widget, marks: Sequence[StripMark] = ()) -> Strip:
+    """Render `line` in exactly `width` cells, in the colours of the app that `widget` belongs to."""
+    app = widget.app
+    assert isinstance(app, ThemedApp)
+    palette = app.palette
     if not marks:
         cache = line.cache
         if isinstance(cache, tuple) and cache[0] is palette and cache[1] == width:

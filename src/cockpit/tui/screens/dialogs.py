@@ -16,7 +16,6 @@ from textual.widgets import Input, TextArea
 
 from cockpit.protocol.messages import Json
 from cockpit.tui.render.layout import Piece, StyledLine, cell_width, layout_paragraph, shorten_path
-from cockpit.tui.render.themes import Palette
 from cockpit.tui.render.widgets import to_strip
 from cockpit.tui.session_link import SessionLink
 from cockpit.tui.state.screen_state import FrontendRequest
@@ -73,12 +72,9 @@ class LinesView(ScrollView, can_focus=True):
         scrollbar-background-active: $surface; }
     """
 
-    def __init__(
-        self, lay_out: Callable[[int], Sequence[StyledLine]], palette: Palette, *, id: str | None = None
-    ) -> None:
+    def __init__(self, lay_out: Callable[[int], Sequence[StyledLine]], *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.lay_out = lay_out
-        self.palette = palette
         self.lines: Sequence[StyledLine] = ()
         self._width = 0
 
@@ -103,7 +99,7 @@ class LinesView(ScrollView, can_focus=True):
     def render_line(self, y: int) -> Strip:
         row = y + self.scroll_offset.y
         line = self.lines[row] if row < len(self.lines) else StyledLine([], "body/surface")
-        return to_strip(line, self.size.width, self.palette)
+        return to_strip(line, self.size.width, self)
 
 
 class TextDialog(ModalScreen[str | None]):
@@ -111,16 +107,16 @@ class TextDialog(ModalScreen[str | None]):
 
     CSS = f"TextDialog {{ {SHEET_CSS} {INPUT_CSS} }}"
 
-    def __init__(self, palette: Palette, title: str, detail: str, text: str, foot: str) -> None:
+    def __init__(self, title: str, detail: str, text: str, foot: str) -> None:
         super().__init__()
-        self._palette, self._heading, self._detail = palette, title, detail
+        self._heading, self._detail = title, detail
         self._text, self._foot = text, foot
 
     def compose(self) -> ComposeResult:
         with Vertical(id="sheet"):
-            yield LinesView(lambda width: [title_line(self._heading, f"{self._detail} ")], self._palette)
+            yield LinesView(lambda width: [title_line(self._heading, f"{self._detail} ")])
             yield Input(self._text)
-            yield LinesView(lambda width: [sheet_line(self._foot, "faint")], self._palette)
+            yield LinesView(lambda width: [sheet_line(self._foot, "faint")])
 
     def on_mount(self) -> None:
         focus_input(self.query_one(Input))
@@ -156,7 +152,6 @@ class TextEditDialog(ModalScreen[str]):
 
     def __init__(
         self,
-        palette: Palette,
         title: str,
         text: str,
         foot: str,
@@ -166,14 +161,14 @@ class TextEditDialog(ModalScreen[str]):
         original: str | None = None,
     ) -> None:
         super().__init__(classes="" if original is not None else "-document")
-        self._palette, self._heading, self._text, self._foot = palette, title, text, foot
+        self._heading, self._text, self._foot = title, text, foot
         self._path, self._detail, self._original = path, detail, original
 
     def compose(self) -> ComposeResult:
         with Vertical(id="sheet"):
-            yield LinesView(lambda width: [self._head(width)], self._palette)
+            yield LinesView(lambda width: [self._head(width)])
             yield TextArea(self._text, show_line_numbers=False)
-            yield LinesView(lambda width: [sheet_line(self._foot, "faint")], self._palette)
+            yield LinesView(lambda width: [sheet_line(self._foot, "faint")])
 
     def _head(self, width: int) -> StyledLine:
         if not self._path:
@@ -213,7 +208,6 @@ class ConfirmDialog(ModalScreen[str]):
 
     def __init__(
         self,
-        palette: Palette,
         title: str,
         lines: Sequence[str],
         keys: Sequence[tuple[str, str]],
@@ -222,13 +216,13 @@ class ConfirmDialog(ModalScreen[str]):
         early: Callable[[str], object] | None = None,
     ) -> None:
         super().__init__()
-        self._palette, self._heading, self._lines, self._keys = palette, title, lines, keys
+        self._heading, self._lines, self._keys = title, lines, keys
         self._quiet, self._early = quiet, early
         self._quiet_until = time.monotonic() + quiet
 
     def compose(self) -> ComposeResult:
         with Vertical(id="sheet"):
-            yield LinesView(self._lay_out, self._palette)
+            yield LinesView(self._lay_out)
 
     def _lay_out(self, width: int) -> list[StyledLine]:
         lines = [title_line(self._heading), sheet_line("")]
@@ -289,18 +283,16 @@ class WaitDialog(ModalScreen[FrontendRequest | None]):
 
     CSS = f"WaitDialog {{ {SHEET_CSS} & > #sheet {{ width: 60; }} }}"
 
-    def __init__(
-        self, palette: Palette, text: str, link: SessionLink, action: str, arguments: dict[str, Json]
-    ) -> None:
+    def __init__(self, text: str, link: SessionLink, action: str, arguments: dict[str, Json]) -> None:
         super().__init__()
-        self._palette, self._text = palette, text
+        self._text = text
         self._link, self._action, self._arguments = link, action, arguments
         self._op = ""
 
     def compose(self) -> ComposeResult:
         lines = [sheet_line(self._text), sheet_line("Esc cancels", "faint")]
         with Vertical(id="sheet"):
-            yield LinesView(lambda width: lines, self._palette)
+            yield LinesView(lambda width: lines)
 
     async def on_mount(self) -> None:
         self._op = await self._link.invoke(self._action, self._arguments, captured=True)

@@ -16,7 +16,6 @@ from textual.timer import Timer
 from textual.widgets import Input
 
 from cockpit.tui.render.layout import Piece, StyledLine, cell_width, shorten
-from cockpit.tui.render.themes import Palette
 from cockpit.tui.screens.dialogs import INPUT_CSS, SHEET_CSS, LinesView, fit_keys, focus_input, title_line
 from cockpit.tui.screens.picker import ChoiceList, PickerChoice
 
@@ -60,7 +59,6 @@ class LivePicker(ModalScreen[PickedLocation | None]):
 
     def __init__(
         self,
-        palette: Palette,
         title: str,
         ask: LiveQuery,
         *,
@@ -69,7 +67,7 @@ class LivePicker(ModalScreen[PickedLocation | None]):
         foot: str = "Enter open   Tab preview   Esc close",
     ) -> None:
         super().__init__()
-        self._palette, self._heading, self._ask = palette, title, ask
+        self._heading, self._ask = title, ask
         self._placeholder, self._typed, self._foot = placeholder, typed, foot
         self._number = 0  # of the newest query
         self._answer: LiveAnswer | None = None
@@ -81,10 +79,10 @@ class LivePicker(ModalScreen[PickedLocation | None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="sheet"):
-            yield LinesView(lambda width: [self._head()], self._palette, id="head")
+            yield LinesView(lambda width: [self._head()], id="head")
             yield Input(self._typed, placeholder=self._placeholder)
-            yield ChoiceList(self._palette)
-            yield LinesView(self._foot_lines, self._palette, id="foot")
+            yield ChoiceList()
+            yield LinesView(self._foot_lines, id="foot")
 
     def _head(self) -> StyledLine:
         answer = self._answer
@@ -115,11 +113,6 @@ class LivePicker(ModalScreen[PickedLocation | None]):
     def _fit(self) -> None:
         foot = self.query_one("#foot", LinesView)
         self.rows.fit(self.app.size.height, _OTHER_LINES + len(self._foot_lines(max(10, foot.size.width))))
-
-    def repaint(self, palette: Palette) -> None:
-        for part in (*self.query(LinesView), *self.query(ChoiceList)):
-            part.palette = palette
-            part.refresh()
 
     def servers_changed(self) -> None:
         """A server, or the index, may know more than what is shown."""

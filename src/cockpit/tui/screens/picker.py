@@ -15,7 +15,6 @@ from textual.widgets import Input
 
 from cockpit.fuzzy_match import best_matches
 from cockpit.tui.render.layout import Piece, StyledLine, cell_width, shorten, shorten_path
-from cockpit.tui.render.themes import Palette
 from cockpit.tui.render.widgets import to_strip
 from cockpit.tui.screens.dialogs import (
     INPUT_CSS,
@@ -56,9 +55,8 @@ class ChoiceList(ScrollView):
     class Clicked(Message):
         """A choice was clicked."""
 
-    def __init__(self, palette: Palette) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.palette = palette
         self.choices: Sequence[PickerChoice] = ()
         self.at = 0
         self.empty = "no match"
@@ -95,8 +93,8 @@ class ChoiceList(ScrollView):
         width = self.size.width
         if index >= len(self.choices):
             text = shorten(self.empty, width) if not self.choices and y == 0 else ""
-            return to_strip(StyledLine([(text, "muted/surface+i")], "body/surface"), width, self.palette)
-        return to_strip(_choice_line(self.choices[index], index == self.at, width), width, self.palette)
+            return to_strip(StyledLine([(text, "muted/surface+i")], "body/surface"), width, self)
+        return to_strip(_choice_line(self.choices[index], index == self.at, width), width, self)
 
     def on_click(self, event: events.Click) -> None:
         index = event.y + self.scroll_offset.y
@@ -130,7 +128,6 @@ class Picker(ModalScreen[str | None]):
 
     def __init__(
         self,
-        palette: Palette,
         title: str,
         choices: Sequence[PickerChoice],
         *,
@@ -140,17 +137,17 @@ class Picker(ModalScreen[str | None]):
         foot: str = "Enter choose   Esc close",
     ) -> None:
         super().__init__()
-        self._palette, self._heading, self._all = palette, title, choices
+        self._heading, self._all = title, choices
         self._placeholder, self._foot = placeholder, foot
         self._preview, self._free = preview, free
 
     def compose(self) -> ComposeResult:
         with Vertical(id="sheet"):
             count = f"{len(self._all)} " if len(self._all) > 9 else ""
-            yield LinesView(lambda width: [title_line(self._heading, count)], self._palette, id="head")
+            yield LinesView(lambda width: [title_line(self._heading, count)], id="head")
             yield Input(placeholder=self._placeholder)
-            yield ChoiceList(self._palette)
-            yield LinesView(lambda width: [sheet_line(self._foot, "faint")], self._palette, id="foot")
+            yield ChoiceList()
+            yield LinesView(lambda width: [sheet_line(self._foot, "faint")], id="foot")
 
     def on_mount(self) -> None:
         self.rows = self.query_one(ChoiceList)
@@ -162,11 +159,6 @@ class Picker(ModalScreen[str | None]):
     def on_resize(self) -> None:
         if hasattr(self, "rows"):
             self.rows.fit(self.app.size.height, _OTHER_LINES)
-
-    def repaint(self, palette: Palette) -> None:
-        for part in (*self.query(LinesView), *self.query(ChoiceList)):
-            part.palette = palette
-            part.refresh()
 
     def on_input_changed(self, event: Input.Changed) -> None:
         text = event.value.strip()

@@ -20,7 +20,6 @@ from cockpit.protocol.safe_text import clean_output, single_line
 from cockpit.tui.render.blocks import draw_markdown
 from cockpit.tui.render.layout import Piece, StyledLine, cell_width, layout_paragraph
 from cockpit.tui.render.number_format import format_duration
-from cockpit.tui.render.themes import Palette
 from cockpit.tui.render.widgets import ThemedApp
 from cockpit.tui.screens.dialogs import SHEET_CSS, LinesView, TextEditDialog, focus_input, sheet_line
 from cockpit.tui.session_link import SessionLink
@@ -50,7 +49,7 @@ async def review_plan(app: ThemedApp, link: SessionLink, quiet: float = 0.0) -> 
         app.notify("no plan waits for review; /plan starts plan mode, /plan show lists the plans")
         return
     approval = link.state.approvals.get(plan.request)
-    screen = PlanReview(app.palette, plan, approval.expires if approval is not None else 0.0, quiet)
+    screen = PlanReview(plan, approval.expires if approval is not None else 0.0, quiet)
     decision = await app.push_screen_wait(screen)
     if decision is not None and link.state.plan.state == "pending":
         request = plan.request if plan.request in link.state.approvals else ""
@@ -71,20 +70,18 @@ class PlanReview(ModalScreen[PlanDecision | None]):
         &.-why Input {{ display: block; }}
     }}"""
 
-    def __init__(self, palette: Palette, plan: PlanChanged, expires: float = 0.0, quiet: float = 0.0) -> None:
+    def __init__(self, plan: PlanChanged, expires: float = 0.0, quiet: float = 0.0) -> None:
         super().__init__()
-        self._palette, self._plan, self._expires = palette, plan, expires
+        self._plan, self._expires = plan, expires
         self._edited = ""
         self._quiet_until = time.monotonic() + quiet
 
     def compose(self) -> ComposeResult:
         with Vertical(id="sheet"):
-            yield LinesView(lambda width: [self._head()], self._palette, id="head")
-            yield LinesView(
-                lambda width: plan_lines(self._plan, self._edited, width), self._palette, id="text"
-            )
+            yield LinesView(lambda width: [self._head()], id="head")
+            yield LinesView(lambda width: plan_lines(self._plan, self._edited, width), id="text")
             yield Input(placeholder="why not? Enter sends it (empty: no note), Esc goes back")
-            yield LinesView(self._foot, self._palette, id="foot")
+            yield LinesView(self._foot, id="foot")
 
     def _head(self) -> StyledLine:
         pieces: list[Piece] = [
@@ -165,7 +162,7 @@ class PlanReview(ModalScreen[PlanDecision | None]):
     async def _edit(self) -> None:
         text = self._edited or clean_output(self._plan.text)
         foot = "Esc done (nothing is approved yet)   Ctrl+Z undo"
-        text = await self.app.push_screen_wait(TextEditDialog(self._palette, "Edit the plan", text, foot))
+        text = await self.app.push_screen_wait(TextEditDialog("Edit the plan", text, foot))
         if text.strip() and text != clean_output(self._plan.text):
             self._use(text)
 

@@ -17,7 +17,6 @@ from cockpit.protocol.rows import SettingRow
 from cockpit.protocol.safe_text import single_line
 from cockpit.tui.render.layout import StyledLine, layout_paragraph
 from cockpit.tui.render.number_format import format_tokens
-from cockpit.tui.render.themes import Palette
 from cockpit.tui.render.widgets import ThemedApp
 from cockpit.tui.screens.dialogs import (
     INPUT_CSS,
@@ -43,9 +42,9 @@ class KeyDialog(ModalScreen[tuple[str, str] | None]):
 
     CSS = f"KeyDialog {{ {SHEET_CSS} {INPUT_CSS} }}"
 
-    def __init__(self, palette: Palette, preset: dict[str, Json], problem: str) -> None:
+    def __init__(self, preset: dict[str, Json], problem: str) -> None:
         super().__init__()
-        self._palette, self._problem = palette, problem
+        self._problem = problem
         self._provider = single_line(str(preset.get("label") or preset.get("name", "")))
         self._key_source = single_line(str(preset.get("key_from", "")))
         self._key_page = single_line(str(preset.get("keys_at", "")))
@@ -55,7 +54,7 @@ class KeyDialog(ModalScreen[tuple[str, str] | None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="sheet"):
-            yield LinesView(self._head, self._palette)
+            yield LinesView(self._head)
             if not self._is_local:
                 hint = "paste the key"
                 if self._key_source:
@@ -63,7 +62,7 @@ class KeyDialog(ModalScreen[tuple[str, str] | None]):
                 yield Input(password=True, placeholder=hint, id="key")
             hint = "the server's address"
             yield Input(self._address, placeholder=hint, id="address", select_on_focus=False)
-            yield LinesView(self._foot, self._palette)
+            yield LinesView(self._foot)
 
     def on_mount(self) -> None:
         fields = self.query(Input)
@@ -105,7 +104,7 @@ class KeyDialog(ModalScreen[tuple[str, str] | None]):
 
 async def connect_provider(app: ThemedApp, link: SessionLink, preset: str = "") -> None:
     """Choose a provider, unless `preset` names one, and connect it."""
-    waiting = WaitDialog(app.palette, "Looking for providers …", link, "connect.presets", {})
+    waiting = WaitDialog("Looking for providers …", link, "connect.presets", {})
     answer = await app.push_screen_wait(waiting)
     presets = answer_rows(answer, "presets")
     if not presets:
@@ -116,7 +115,7 @@ async def connect_provider(app: ThemedApp, link: SessionLink, preset: str = "") 
     name: str | None = preset
     if preset not in [row.get("name") for row in presets]:
         choices = [_provider_choice(row) for row in presets]
-        name = await app.push_screen_wait(Picker(app.palette, "Connect a model provider", choices))
+        name = await app.push_screen_wait(Picker("Connect a model provider", choices))
     row = next((row for row in presets if row.get("name") == name), None)
     if row is not None:
         await _try_provider(app, link, row)
@@ -129,14 +128,14 @@ async def _try_provider(app: ThemedApp, link: SessionLink, preset: dict[str, Jso
     while True:
         arguments: dict[str, Json] = {"preset": name, "key": ""}
         if problem or not preset.get("local"):
-            entered = await app.push_screen_wait(KeyDialog(app.palette, preset, problem))
+            entered = await app.push_screen_wait(KeyDialog(preset, problem))
             if entered is None:
                 return
             arguments["key"], address = entered
             if address:
                 arguments["base_url"] = address
                 preset = {**preset, "base_url": address}
-        waiting = WaitDialog(app.palette, f"Trying {name} …", link, "connect.try", arguments)
+        waiting = WaitDialog(f"Trying {name} …", link, "connect.try", arguments)
         answer = await app.push_screen_wait(waiting)
         if answer is None:
             return
@@ -155,12 +154,12 @@ async def _choose_provider_model(
     listed, default = trial.values.get("models"), str(trial.values.get("default", ""))
     models = [str(model) for model in listed] if isinstance(listed, list) else []
     choices = [PickerChoice(model, model, now=model == default) for model in models]
-    picker = Picker(app.palette, f"{name} answers: choose a model", choices, placeholder="model", free=True)
+    picker = Picker(f"{name} answers: choose a model", choices, placeholder="model", free=True)
     chosen = await app.push_screen_wait(picker)
     if not chosen:
         return
     arguments = {**arguments, "model": chosen, "save": True}
-    waiting = WaitDialog(app.palette, "Storing it …", link, "connect.try", arguments)
+    waiting = WaitDialog("Storing it …", link, "connect.try", arguments)
     answer = await app.push_screen_wait(waiting)
     if answer is None or not answer.values.get("ok"):
         app.notify(single_line(answer.text) if answer is not None else "not stored", severity="warning")
@@ -188,7 +187,7 @@ async def choose_model(app: ThemedApp, link: SessionLink) -> None:
     """Choose a known model, with its window and price, or type any other as `provider:model`."""
     choices: list[PickerChoice] = []
     if "model" in link.commands:
-        waiting = WaitDialog(app.palette, "Looking for models …", link, "model", {})
+        waiting = WaitDialog("Looking for models …", link, "model", {})
         answer = await app.push_screen_wait(waiting)
         known = sorted(answer_rows(answer, "models"), key=lambda row: row.get("state") not in _READY_STATES)
         named = (row for row in known if not str(row.get("model", "")).endswith(":"))
@@ -201,7 +200,7 @@ async def choose_model(app: ThemedApp, link: SessionLink) -> None:
             for row in rows
         ]
     foot = "Enter use   any provider:model can be typed   /connect adds a provider"
-    picker = Picker(app.palette, "Model", choices, placeholder="provider:model", free=True, foot=foot)
+    picker = Picker("Model", choices, placeholder="provider:model", free=True, foot=foot)
     chosen = await app.push_screen_wait(picker)
     if chosen:
         await link.select_model(chosen)
@@ -232,7 +231,7 @@ async def edit_settings(app: ThemedApp, link: SessionLink, key: str = "") -> Non
             return
         if key not in known:
             choices = [_setting_choice(row, at) for row in rows]
-            picked = await app.push_screen_wait(Picker(app.palette, "Settings", choices, foot=_SETTINGS_FOOT))
+            picked = await app.push_screen_wait(Picker("Settings", choices, foot=_SETTINGS_FOOT))
             if picked is None:
                 return
             at = picked
@@ -266,12 +265,12 @@ async def _change_setting(app: ThemedApp, link: SessionLink, row: SettingRow) ->
         if row.value is not None:
             label = f"default {format_value(None, row.default)}"
             choices.append(PickerChoice(_DEFAULT_CHOICE, label, "remove the setting"))
-        picked = await app.push_screen_wait(Picker(app.palette, row.key, choices))
+        picked = await app.push_screen_wait(Picker(row.key, choices))
         if picked is not None:
             await _write_setting(app, link, row, "" if picked == _DEFAULT_CHOICE else picked)
         return
     foot = f"{row.about}   Enter stores it (empty: the default)   Esc close"
-    typed = await app.push_screen_wait(TextDialog(app.palette, row.key, row.wanted, current, foot))
+    typed = await app.push_screen_wait(TextDialog(row.key, row.wanted, current, foot))
     if typed is not None and typed != current:
         await _write_setting(app, link, row, typed)
 
@@ -279,7 +278,7 @@ async def _change_setting(app: ThemedApp, link: SessionLink, row: SettingRow) ->
 async def _write_setting(app: ThemedApp, link: SessionLink, row: SettingRow, text: str) -> None:
     action = "config.set" if text else "config.unset"
     arguments: dict[str, Json] = {"key": row.key, **({"value": text} if text else {})}
-    waiting = WaitDialog(app.palette, f"Storing {row.key} …", link, action, arguments)
+    waiting = WaitDialog(f"Storing {row.key} …", link, action, arguments)
     answer = await app.push_screen_wait(waiting)
     if answer is None:
         return

@@ -11,7 +11,6 @@ from cockpit.protocol.rows import AgentRow
 from cockpit.protocol.safe_text import single_line
 from cockpit.tui.render.layout import Moment, Piece, StyledLine, layout_paragraph
 from cockpit.tui.render.number_format import format_tokens
-from cockpit.tui.render.themes import Palette
 from cockpit.tui.render.widgets import ThemedApp, UnclaimedKey
 from cockpit.tui.screens.dialogs import SHEET_CSS, LinesView, fit_keys, focus_input, sheet_line, title_line
 from cockpit.tui.session_link import SessionLink, SubagentFollower
@@ -35,16 +34,16 @@ class SubagentScreen(ModalScreen[None]):
         & Input:focus {{ border: none; }}
     }}"""
 
-    def __init__(self, palette: Palette, link: SessionLink, follower: SubagentFollower) -> None:
+    def __init__(self, link: SessionLink, follower: SubagentFollower) -> None:
         super().__init__()
-        self._palette, self._link, self._follower = palette, link, follower
+        self._link, self._follower = link, follower
 
     def compose(self) -> ComposeResult:
         with Vertical(id="sheet"):
-            yield LinesView(self._head, self._palette, id="head")
-            yield TraceView(self._palette, id="agent-trace")
+            yield LinesView(self._head, id="head")
+            yield TraceView(id="agent-trace")
             yield Input(placeholder="a message to this agent: Enter sends it, taken at its next step")
-            yield LinesView(self._foot, self._palette, id="foot")
+            yield LinesView(self._foot, id="foot")
 
     def on_mount(self) -> None:
         for lines in self.query(LinesView):
@@ -151,6 +150,6 @@ async def open_subagent(app: ThemedApp, link: SessionLink, agent: str) -> None:
             return
         link.watch.add_past(reply.rows)
         link.changed()
-        await app.push_screen_wait(SubagentScreen(app.palette, link, follower))
+        await app.push_screen_wait(SubagentScreen(link, follower))
     finally:
         link.watch.stop()

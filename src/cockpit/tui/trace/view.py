@@ -15,7 +15,6 @@ from textual.selection import Selection
 from textual.strip import Strip
 
 from cockpit.tui.render.layout import Moment, StyledLine
-from cockpit.tui.render.themes import Palette
 from cockpit.tui.render.widgets import StripMark, UnclaimedKey, set_scroll_height, to_strip
 
 if TYPE_CHECKING:
@@ -41,9 +40,8 @@ class TraceView(ScrollView, can_focus=True):
             super().__init__()
             self.y = y
 
-    def __init__(self, palette: Palette, *, id: str = "trace") -> None:
+    def __init__(self, *, id: str = "trace") -> None:
         super().__init__(id=id)
-        self.palette = palette
         self.document: TraceDocument | None = None
         self.following = True
         self._placed_for = (Size(), Size())
@@ -98,10 +96,6 @@ class TraceView(ScrollView, can_focus=True):
         if self.document is not None:
             self.document.hide()
         self.to_end()
-
-    def repaint(self, palette: Palette) -> None:
-        self.palette = palette
-        self.refresh()
 
     def entry_at(self, y: int) -> int | None:
         """The number of the entry at row `y`, None below the last."""
@@ -208,7 +202,7 @@ class TraceView(ScrollView, can_focus=True):
         if y == self.size.height - 1 and self._unseen and not self.following:
             line = StyledLine([], right=[(f" ↓ {self._unseen} new lines · End ", "base/person+b")])
         marks = self._marks(line, row)
-        strip = to_strip(line, width, self.palette, marks)
+        strip = to_strip(line, width, self, marks)
         # Only Textual's selection needs offsets; painting is faster without them.
         return strip if self._painting else strip.apply_offsets(0, row)
 
