@@ -7,7 +7,7 @@ from tests.support.cockpits import cockpit, press, settled
 from tests.support.pictures import NARROW, WIDE, Compare, picture
 from tests.support.plans import proposed
 from tests.support.scenes import EDIT, TESTS, Scene, asking, blocks, running, worked
-from tests.tui.approval_scenes import with_facts
+from tests.tui.work.approval_scenes import with_facts
 from textual.pilot import Pilot
 
 from cockpit.protocol import events

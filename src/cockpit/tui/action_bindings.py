@@ -29,21 +29,10 @@ OFFER_QUIET_SECONDS = 0.6
 class ScreenSession(Protocol):
     """What actions need of the session's controller."""
 
-    def welcome(self) -> WelcomeEntry:
-        """The first entry of a new session."""
-        ...
-
-    def show_hint(self, text: str) -> None:
-        """Show a hint for a moment."""
-        ...
-
-    async def load_facts(self) -> None:
-        """Ask what the open session has."""
-        ...
-
-    async def send(self, text: str, *, queue: bool = False) -> None:
-        """Send a prompt."""
-        ...
+    def welcome(self) -> WelcomeEntry: ...
+    def show_hint(self, text: str) -> None: ...
+    async def load_facts(self) -> None: ...
+    async def send(self, text: str, *, queue: bool = False) -> None: ...
 
 
 class ActionBindings:
@@ -91,7 +80,6 @@ class ActionBindings:
             await plan_review.review_plan(self._app, self._link)
 
     async def _view_selected(self) -> None:
-        """Show the place under Work's cursor in the viewer."""
         kind, _, location = self._regions.work.selected.partition(":")
         if kind == "place":
             await open_location(self._app, self._link, location, view=True)

@@ -106,7 +106,6 @@ class Cockpit(ThemedApp):
         self.call_after_refresh(self.run_worker, self._start(), exit_on_error=True)
 
     def _draw_empty(self) -> None:
-        """Draw what is known before a session is open."""
         width = self.size.width
         self.top.show(top_line(TopBarStatus(self.project, self.root), width))
         self.hints.show(hint_line([], width, "starting "))
@@ -114,7 +113,6 @@ class Cockpit(ThemedApp):
         self.trace.set_lead(welcome_lines(self.project, self.root, max(20, trace_width)))
 
     async def _start(self) -> None:
-        """After the first paint: import the rest in a thread, open the deck and the session."""
         await asyncio.sleep(FIRST_KEYS_SECONDS)
         await asyncio.to_thread(_import_rest)
         from cockpit.tui.controller import SessionController
@@ -186,6 +184,5 @@ class Cockpit(ThemedApp):
 
 
 def _import_rest() -> None:
-    """Import what the first paint did without."""
     for name in ("cockpit.tui.trace.document", "cockpit.tui.controller"):
         import_module(name)

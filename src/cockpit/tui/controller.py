@@ -107,7 +107,6 @@ class SessionController:
         }
 
     def _is_complete_command(self, text: str) -> bool:
-        """Whether `text` is a command that takes no further words."""
         row = self.link.commands.get(text[1:]) if text.startswith("/") else None
         return row is not None and not row.hint
 
@@ -229,7 +228,6 @@ class SessionController:
     # -- frames ----------------------------------------------------------------------------------------
 
     def _draw(self, moment: Moment) -> bool:
-        """React to the state, then paint it. Returns whether something still runs."""
         if not self.app.is_running or self.link.deck is None:
             return False
         state = self.link.state
@@ -238,7 +236,6 @@ class SessionController:
         return state.is_working
 
     def _advance(self) -> bool:
-        """Mark what changes with time. Returns whether something still runs."""
         if not self.app.is_running or not self.link.state.is_working:
             return False
         self.link.state.touch_running()

@@ -172,7 +172,6 @@ class Reactions:
             await self._link.prompt(str(prompt), queue=True)
 
     def _offer_screens(self, state: ScreenState) -> None:
-        """Open the screen of a new plan or form once, and ask once about trust."""
         if state.plan.request and state.plan.request in state.approvals:
             self._offer(state.plan.request, self._screens.plan)
         elif form := state.first_form:
@@ -195,7 +194,7 @@ def _prompt_placeholder(state: ScreenState, editor: PromptEditor) -> str:
     if state.approvals:
         *keys, last = [key for key in editor.answers if key in "yapn"] or ["y"]
         offered = f"{', '.join(keys)} or {last}" if keys else last
-        return f"{offered} answers; anything else is a word to the model"
+        return f"{offered} answers; any other text goes to the model"
     if state.busy:
         return "Enter steers, Tab queues, Esc interrupts"
     if state.closed:
@@ -252,7 +251,6 @@ class CodeQueries:
         self._rest("outline")
 
     def _rest(self, kind: str) -> None:
-        """Draw the answer, and allow the next query of its kind after a pause."""
         self._link.changed()
 
         def allow() -> None:

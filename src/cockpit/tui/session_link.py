@@ -32,38 +32,14 @@ _PAUSE_SECONDS = 0.004
 
 
 class SubagentFollower:
-    """Folds the events of one subagent into a state of its own, each event once."""
+    """Folds the events of one subagent, and of those below it, into a state of their own, each event once.
+    Live events that arrive before `add_past` wait until the past has been folded."""
 
     def __init__(self, agent: str, root: str) -> None:
         self.agent = agent
         self.state = ScreenState(root=root)
         self._seq = 0
-
-    def apply(self, envelope: Envelope) -> None:
-        """Fold an event of the subagent or of one below it; ignore any other."""
-        path = envelope.agent
-        if path != self.agent and not path.startswith(f"{self.agent}/"):
-            return
-        if envelope.seq > self._seq:
-            self._seq = envelope.seq
-            reduce(self.state, replace(envelope, agent="main" if path == self.agent else path))
-
-
-class SubagentWatch:
-    """Which subagent the user is looking at, if any. Events that arrive while its past is being fetched wait
-    until the past has been folded."""
-
-    def __init__(self) -> None:
-        self._follower: SubagentFollower | None = None
-        self._pending: list[Envelope] | None = None
-
-    def start(self, agent: str, root: str) -> SubagentFollower:
-        """Follow `agent`; its past is passed to `add_past`."""
-        self._follower, self._pending = SubagentFollower(agent, root), []
-        return self._follower
-
-    def stop(self) -> None:
-        self._follower = self._pending = None
+        self._pending: list[Envelope] | None = []
 
     def add_past(self, past: Iterable[Envelope]) -> None:
         """Fold the past of the subagent, then what arrived meanwhile."""
@@ -73,10 +49,12 @@ class SubagentWatch:
 
     def apply(self, envelope: Envelope) -> None:
         """Take an event of the session."""
+        path = envelope.agent
         if self._pending is not None:
             self._pending.append(envelope)
-        elif self._follower is not None:
-            self._follower.apply(envelope)
+        elif (path == self.agent or path.startswith(f"{self.agent}/")) and envelope.seq > self._seq:
+            self._seq = envelope.seq
+            reduce(self.state, replace(envelope, agent="main" if path == self.agent else path))
 
 
 class SessionLink:
@@ -91,7 +69,7 @@ class SessionLink:
         self.commands: dict[str, queries.CommandRow] = {}
         self.began = time.time()
         self.started = asyncio.Event()  # set when the session has reported its start
-        self.watch = SubagentWatch()
+        self.follower: SubagentFollower | None = None  # of the subagent on screen
         self.changed = changed
         self._is_typing = is_typing
         self._reader: asyncio.Task[None] | None = None
@@ -123,7 +101,8 @@ class SessionLink:
         try:
             async for envelope in channel.events():
                 reduce(state, envelope)
-                self.watch.apply(envelope)
+                if self.follower is not None:
+                    self.follower.apply(envelope)
                 if state.started:
                     self.started.set()
                 self.changed()

@@ -17,7 +17,7 @@ from cockpit.tui.work.approval_draft import ApprovalDraft, ApprovalPiece
 from cockpit.tui.work.view import WorkView
 
 DECISIONS: tuple[Decision, ...] = ("allow_once", "allow_session", "allow_always")
-_HUNK_FOOT = "Esc done (nothing is written yet)   Ctrl+Z undo   Ctrl+R as it was sent"
+_HUNK_FOOT = "Esc done (nothing is written yet)   Ctrl+Z undo   Ctrl+R restore the original"
 _VIEW_KEYS = {"y": "once", "a": "session", "p": "always", "n": "reject", "e": "edit hunk"}
 
 
@@ -119,7 +119,7 @@ async def edit_hunk(
     original = approval_draft.piece_text(piece, {})
     if clean(original) != original:
         # Cleaned, they would be lost from the file; shown as they are, they would drive the terminal.
-        app.notify("this hunk holds control characters; it can be accepted or rejected, not edited here")
+        app.notify("this hunk contains control characters; it can be accepted or rejected, not edited here")
         return
     line = piece.row.line if piece.row is not None else 1
     dialog = TextEditDialog(
@@ -147,7 +147,7 @@ def _accepts_key(app: ThemedApp, editor: PromptEditor, draft: ApprovalDraft, act
         case "answer":
             return True
         case "warn":
-            app.notify("this is another question: read it, then answer", timeout=2)
+            app.notify("this is a new question: read it before you answer", timeout=2)
         case "drop":
             pass
         case "write":
@@ -157,7 +157,6 @@ def _accepts_key(app: ThemedApp, editor: PromptEditor, draft: ApprovalDraft, act
 
 
 def _hunk_to_edit(request: ApprovalRequested, row_action: str) -> ApprovalPiece | None:
-    """The hunk whose row has the cursor, else the only one that can be edited."""
     pieces = [
         piece
         for piece in approval_draft.approval_pieces(request)

@@ -142,7 +142,6 @@ async def _pick_and_open(app: ThemedApp, link: SessionLink, picker: LivePicker) 
 
 
 async def _current_symbol(link: SessionLink) -> str:
-    """The name of the definition at the current line, or of the symbol picked last."""
     code = link.state.code
     if code.current_file and code.line:
         reply = await link.ask(Place(code.current_file, code.line, 1))

@@ -62,14 +62,13 @@ def _run_in_terminal(app: ThemedApp, argv: tuple[str, ...]) -> None:
         with app.suspend():  # nothing may raise in it: it would not take the terminal back
             problem = _run_editor(argv)
     except SuspendNotSupported:
-        problem = "this terminal cannot be lent to an editor; Tab shows the file here"
+        problem = "this terminal cannot be suspended for an editor; Tab previews the file here"
     if problem:
         app.notify(problem, severity="warning")
     app.refresh(layout=True)
 
 
 def _run_editor(argv: tuple[str, ...]) -> str:
-    """Run the editor until it ends; returns what went wrong."""
     try:
         code = subprocess.run(argv, check=False).returncode
     except OSError as error:

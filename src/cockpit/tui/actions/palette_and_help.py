@@ -13,8 +13,8 @@ from cockpit.tui.session_link import SessionLink
 _GROUP_TITLES: tuple[tuple[ActionGroup, str], ...] = (
     ("prompt", "Writing"),
     ("approval", "While an approval waits (the Composer empty, or Work in focus)"),
-    ("view", "Looking"),
-    ("code", "Code, without any model"),
+    ("view", "View"),
+    ("code", "Code navigation"),
     ("trace", "In the Trace (F3)"),
     ("work", "In Work (F5)"),
     ("session", "Session"),

@@ -22,8 +22,8 @@ _TRUST_TEXT = (
     "A folder can carry settings, instructions, hooks, servers and plugins that act by themselves. "
     "In a trusted folder cockpit uses them.",
     "",
-    "Not trusted: cockpit still reads, searches and edits here, and asks as always; nothing of the "
-    "folder's own configuration is read or run.",
+    "Not trusted: cockpit still reads, searches and edits here, and asks as always; the folder's "
+    "own configuration is neither read nor run.",
 )
 
 
@@ -142,7 +142,7 @@ async def ask_trust(
     app: ThemedApp, link: SessionLink, preferences: Preferences, editor: PromptEditor, quiet: float = 0.0
 ) -> None:
     """Ask whether to trust the folder; for `quiet` seconds what is typed goes to the Composer."""
-    keys = (("y", "trust it"), ("n", "not now, work without"))
+    keys = (("y", "trust it"), ("n", "not now"))
     folder = _real_path(link.root)
     title = f"Do you trust {link.root}?"
     dialog = ConfirmDialog(title, _TRUST_TEXT, keys, quiet=quiet, early=editor.insert)

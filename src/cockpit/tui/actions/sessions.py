@@ -125,8 +125,8 @@ def offer_local_models(link: SessionLink, request: FrontendRequest) -> None:
 async def quit_app(app: ThemedApp, link: SessionLink) -> None:
     """Leave the cockpit; while a turn runs, only after asking."""
     if link.state.busy:
-        lines = ["A turn is still running. Leaving interrupts it; the session is kept and can be resumed."]
-        dialog = ConfirmDialog("Leave?", lines, (("y", "leave"), ("n", "stay")))
+        lines = ["A turn is still running. Quitting interrupts it; the session is saved and can be resumed."]
+        dialog = ConfirmDialog("Quit?", lines, (("y", "quit"), ("n", "stay")))
         if await app.push_screen_wait(dialog) != "y":
             return
     await link.leave()

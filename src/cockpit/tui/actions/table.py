@@ -53,12 +53,12 @@ ACTIONS: tuple[TuiAction, ...] = (
     TuiAction("copy", ("f2",), "copy the selection or the last answer", "view", ("copy",), everywhere=True),
     TuiAction("trace", ("f3",), "go to the Trace", "view", everywhere=True),
     TuiAction("composer", ("f4",), "go to the Composer", "view", everywhere=True),
-    TuiAction("work", ("f5",), "go to Work; open or shut it when narrow", "view", everywhere=True),
+    TuiAction("work", ("f5",), "go to Work; open or close it when narrow", "view", everywhere=True),
     TuiAction(
         "expand", ("ctrl+o",), "open or fold tool output and thoughts", "view", ("display",), everywhere=True
     ),
     TuiAction("todo", ("ctrl+t",), "show the todo list", "view", everywhere=True),
-    TuiAction("redraw", ("ctrl+l",), "draw the screen again", "view", everywhere=True),
+    TuiAction("redraw", ("ctrl+l",), "redraw the screen", "view", everywhere=True),
     TuiAction("suspend", ("ctrl+z",), "suspend to the shell", "view", everywhere=True),
     TuiAction("theme", (), "choose a theme", "view", ("theme",)),
     TuiAction("changes", (), "what this session changed, as a diff", "view", ("diff", "changes")),

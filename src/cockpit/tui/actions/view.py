@@ -172,7 +172,7 @@ def edit_draft_externally(app: ThemedApp, editor: PromptEditor) -> None:
         with app.suspend():  # nothing may raise in it: it would not take the terminal back
             text, problem = editors.edit_text(command, editor.text)
     except SuspendNotSupported:
-        text, problem = editor.text, "this terminal cannot be lent to an editor"
+        text, problem = editor.text, "this terminal cannot be suspended for an editor"
     if problem:
         app.notify(problem, severity="warning")
     else:

@@ -302,7 +302,6 @@ class PromptEditor(TextArea, inherit_css=False):
             self.post_message(self.Submitted(text, mode, self.purpose))
 
     def _recall(self, key: str) -> bool:
-        """Replace the draft by the prompt before or after it."""
         at_edge = self.cursor_at_first_line if key == "up" else self.cursor_at_last_line
         if not at_edge or self.purpose != "prompt":
             return False

@@ -100,7 +100,6 @@ def _tree_rows(tree: Tree, lead: str, below: str) -> list[list[tuple[str, str]]]
 
 
 def _draw_plot(plot: Plot, width: int, margin: int) -> list[StyledLine]:
-    """Each series as one line of bars, with its lowest and highest value."""
     lines = [StyledLine([(" " * margin, "body"), (plot.title, "heading+b")], indent=margin)]
     names = max((len(name) for name, _ in plot.series), default=0)
     room = max(8, min(60, width - margin - names - 24))
@@ -180,7 +179,6 @@ def draw_code(
 
 
 def _hard_wrap(row: list[Piece], room: int) -> list[list[Piece]]:
-    """Cut a row of code into rows of at most `room` cells."""
     text = "".join(piece[0] for piece in row)
     if "\t" in text:
         row = [(piece.replace("\t", "    "), key) for piece, key in row]

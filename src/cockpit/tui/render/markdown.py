@@ -79,7 +79,6 @@ def parse_inline(source: str, key: str = "body") -> tuple[str, list[Span]]:
 
 
 def _token_text(match: re.Match[str]) -> list[tuple[str, str]]:
-    """The texts that a token other than emphasis shows, with their styles."""
     if match["escape"]:
         return [(match["escape"][1], "")]
     if match["code"] is not None:

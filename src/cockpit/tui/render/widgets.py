@@ -68,7 +68,6 @@ def to_strip(line: StyledLine, width: int, widget: Widget, marks: Sequence[Strip
 
 
 def _apply_marks(segments: list[Segment], marks: Sequence[StripMark], palette: Palette) -> list[Segment]:
-    """Put the background of each mark behind the characters it names."""
     cuts = sorted({cut for start, end, _ in marks for cut in (start, end) if cut >= 0})
     out: list[Segment] = []
     position = 0

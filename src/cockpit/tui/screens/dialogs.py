@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from textual import events
 from textual.app import ComposeResult
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.geometry import Size
 from textual.screen import ModalScreen
@@ -30,6 +31,7 @@ INPUT_CSS = """
     & Input { border: none; background: $panel; height: 1; padding: 0 1; margin: 1 0; }
     & Input:focus { border: none; }
 """
+CLOSE_WITH_ESCAPE: list[BindingType] = [("escape", "dismiss", "close")]
 _SHEET_PERCENT = 86  # of the screen's height, as above
 _SHEET_PADDING = 2  # the sheet's own empty lines
 
@@ -105,6 +107,7 @@ class LinesView(ScrollView, can_focus=True):
 class TextDialog(ModalScreen[str | None]):
     """Asks for one line. Returns it, or None for Esc."""
 
+    BINDINGS = CLOSE_WITH_ESCAPE
     CSS = f"TextDialog {{ {SHEET_CSS} {INPUT_CSS} }}"
 
     def __init__(self, title: str, detail: str, text: str, foot: str) -> None:
@@ -120,11 +123,6 @@ class TextDialog(ModalScreen[str | None]):
 
     def on_mount(self) -> None:
         focus_input(self.query_one(Input))
-
-    def on_key(self, event: events.Key) -> None:
-        if event.key == "escape":
-            event.stop()
-            self.dismiss(None)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
@@ -250,6 +248,7 @@ class ConfirmDialog(ModalScreen[str]):
 class FindBar(ModalScreen[str | None]):
     """Asks what to search for, in one line at the bottom. Returns it, or None for Esc."""
 
+    BINDINGS = CLOSE_WITH_ESCAPE
     CSS = """
     FindBar { align: center bottom; background: $background 0%; }
     FindBar Input {
@@ -271,16 +270,12 @@ class FindBar(ModalScreen[str | None]):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         self.dismiss(event.value)
 
-    def on_key(self, event: events.Key) -> None:
-        if event.key == "escape":
-            event.stop()
-            self.dismiss(None)
-
 
 class WaitDialog(ModalScreen[FrontendRequest | None]):
     """Runs a command of the core and waits for its answer. Returns the answer, or None for Esc or when
     none came in time."""
 
+    BINDINGS = CLOSE_WITH_ESCAPE
     CSS = f"WaitDialog {{ {SHEET_CSS} & > #sheet {{ width: 60; }} }}"
 
     def __init__(self, text: str, link: SessionLink, action: str, arguments: dict[str, Json]) -> None:
@@ -302,8 +297,3 @@ class WaitDialog(ModalScreen[FrontendRequest | None]):
         """Take the core's answer."""
         if request.op == self._op and self.is_current:
             self.dismiss(request)
-
-    def on_key(self, event: events.Key) -> None:
-        event.stop()
-        if event.key == "escape":
-            self.dismiss(None)

@@ -91,7 +91,6 @@ class OptionRow(Widget, can_focus=True):
         return len(self._rows(max(10, width)))
 
     def _rows(self, width: int) -> list[list[int]]:
-        """The numbers of the options of each line."""
         rows: list[list[int]] = [[]]
         used = 0
         for at, word in enumerate(self.words):
@@ -216,7 +215,7 @@ class FormDialog(ModalScreen[FormAnswer | None]):
 
     def _foot(self, width: int) -> list[StyledLine]:
         keys = ("Enter next", "Esc later", "Left Right Space choose", "Tab any field")
-        warning = "Give no password or key here: whoever asks reads what you send."
+        warning = "Do not enter passwords or keys here: the sender of the form can read them."
         return [
             *layout_paragraph(warning, width, key="muted/surface", fill="body/surface"),
             sheet_line(fit_keys(keys, width), "faint"),
@@ -296,7 +295,7 @@ async def fill_form(app: ThemedApp, link: SessionLink, quiet: float = 0.0) -> No
         return
     question = link.state.first_form
     if question is None:
-        app.notify("no form waits any more")
+        app.notify("no form is waiting for you")
         return
     answer = await app.push_screen_wait(FormDialog(question, quiet))
     if question.id not in link.state.questions:

@@ -16,8 +16,16 @@ from textual.timer import Timer
 from textual.widgets import Input
 
 from cockpit.tui.render.layout import Piece, StyledLine, cell_width, shorten
-from cockpit.tui.screens.dialogs import INPUT_CSS, SHEET_CSS, LinesView, fit_keys, focus_input, title_line
-from cockpit.tui.screens.picker import ChoiceList, PickerChoice
+from cockpit.tui.screens.dialogs import (
+    CLOSE_WITH_ESCAPE,
+    INPUT_CSS,
+    SHEET_CSS,
+    LinesView,
+    fit_keys,
+    focus_input,
+    title_line,
+)
+from cockpit.tui.screens.picker import LIST_STEPS, ChoiceList, PickerChoice
 
 TYPING_REST_SECONDS = 0.06
 """Seconds without a key before a query is sent."""
@@ -52,6 +60,7 @@ LiveQuery = Callable[[str], Awaitable[LiveAnswer]]
 class LivePicker(ModalScreen[PickedLocation | None]):
     """Returns what was picked, or None for Esc."""
 
+    BINDINGS = CLOSE_WITH_ESCAPE
     CSS = f"""LivePicker {{ {SHEET_CSS} {INPUT_CSS}
         & > #sheet {{ width: 110; }}
         & #foot {{ margin-top: 1; }}
@@ -163,13 +172,10 @@ class LivePicker(ModalScreen[PickedLocation | None]):
             self._schedule_retry(RETRY_SECONDS)
 
     def on_key(self, event: events.Key) -> None:
-        steps = {"up": -1, "down": 1, "ctrl+p": -1, "ctrl+n": 1, "pageup": -10, "pagedown": 10}
-        if event.key in steps:
-            self.rows.move(steps[event.key])
+        if event.key in LIST_STEPS:
+            self.rows.move(LIST_STEPS[event.key])
         elif event.key == "tab":
             self._pick(view=True)
-        elif event.key == "escape":
-            self.dismiss(None)
         else:
             return
         event.stop()

@@ -17,6 +17,7 @@ from cockpit.fuzzy_match import best_matches
 from cockpit.tui.render.layout import Piece, StyledLine, cell_width, shorten, shorten_path
 from cockpit.tui.render.widgets import to_strip
 from cockpit.tui.screens.dialogs import (
+    CLOSE_WITH_ESCAPE,
     INPUT_CSS,
     SHEET_CSS,
     LinesView,
@@ -27,6 +28,7 @@ from cockpit.tui.screens.dialogs import (
 )
 
 MAX_SHOWN = 18
+LIST_STEPS = {"up": -1, "down": 1, "ctrl+p": -1, "ctrl+n": 1, "pageup": -10, "pagedown": 10}
 _OTHER_LINES = 6
 """Lines of the sheet beside the list: heading, field, foot, and the empty lines between."""
 
@@ -124,6 +126,7 @@ class Picker(ModalScreen[str | None]):
     """Returns the chosen value, or None for Esc. `preview` is called with the value under the cursor;
     `free`: what is typed is a value of its own where no choice matches."""
 
+    BINDINGS = CLOSE_WITH_ESCAPE
     CSS = f"Picker {{ {SHEET_CSS} {INPUT_CSS} & #foot {{ margin-top: 1; }} }}"
 
     def __init__(
@@ -169,15 +172,11 @@ class Picker(ModalScreen[str | None]):
         self._show_preview()
 
     def on_key(self, event: events.Key) -> None:
-        steps = {"up": -1, "down": 1, "ctrl+p": -1, "ctrl+n": 1, "pageup": -10, "pagedown": 10}
-        if event.key in steps:
+        if event.key in LIST_STEPS:
             event.stop()
             event.prevent_default()
-            self.rows.move(steps[event.key])
+            self.rows.move(LIST_STEPS[event.key])
             self._show_preview()
-        elif event.key == "escape":
-            event.stop()
-            self.dismiss(None)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()

@@ -24,7 +24,11 @@ from cockpit.tui.render.widgets import ThemedApp
 from cockpit.tui.screens.dialogs import SHEET_CSS, LinesView, TextEditDialog, focus_input, sheet_line
 from cockpit.tui.session_link import SessionLink
 
-VERDICT_WORDS = {"allow": ("runs unasked", "good"), "ask": ("asks you", "person"), "deny": ("refused", "bad")}
+VERDICT_WORDS = {
+    "allow": ("runs without asking", "good"),
+    "ask": ("asks you", "person"),
+    "deny": ("refused", "bad"),
+}
 STEP_SIGNS = {"command": "$", "edit": "✎", "note": "·"}
 _SCROLL_STEPS = {"up": -1, "k": -1, "down": 1, "j": 1}
 _HANGING: list[Piece] = [(" " * 5, "body")]
@@ -46,7 +50,7 @@ async def review_plan(app: ThemedApp, link: SessionLink, quiet: float = 0.0) -> 
         return
     plan = link.state.plan
     if plan.state != "pending":
-        app.notify("no plan waits for review; /plan starts plan mode, /plan show lists the plans")
+        app.notify("no plan is waiting for review; /plan starts plan mode, /plan show lists the plans")
         return
     approval = link.state.approvals.get(plan.request)
     screen = PlanReview(plan, approval.expires if approval is not None else 0.0, quiet)
@@ -86,7 +90,7 @@ class PlanReview(ModalScreen[PlanDecision | None]):
     def _head(self) -> StyledLine:
         pieces: list[Piece] = [
             (" PLAN ", "base/function+b"),
-            ("  the model asks to carry this out", "muted/surface"),
+            ("  the model asks for your approval", "muted/surface"),
         ]
         facts = ["edited by you"] if self._edited else []
         if self._expires:
@@ -110,7 +114,7 @@ class PlanReview(ModalScreen[PlanDecision | None]):
                 used = 0
             rows[-1] += [(f" {key} ", "person/boost+b"), (f" {label}   ", "body/surface")]
             used += need
-        hint = "Accepting allows no command by itself: each is still judged. Esc: later (F9, /do)"
+        hint = "Accepting allows no command: each is still checked. Esc: later (F9, /do)"
         lines = [StyledLine(row, "body/surface") for row in rows]
         return [
             *lines,

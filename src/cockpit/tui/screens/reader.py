@@ -92,7 +92,6 @@ class TextReader(ModalScreen[str]):
             self._go_to_file(text, 1 if event.key == "n" else -1)
 
     def _go_to_file(self, text: LinesView, step: int) -> None:
-        """Scroll to the next or previous heading of a file: a line with counts at its right."""
         here = text.scroll_offset.y
         headings = [y for y, line in enumerate(text.lines) if line.right]
         ahead = [y for y in headings if (y > here if step > 0 else y < here)]
@@ -169,7 +168,6 @@ class SourceView(ScrollView, can_focus=True):
         return Strip.join([head, strip.crop(self._shift, self._shift + room)])
 
     def _fetch_visible(self) -> None:
-        """Fetch the pages on screen that have not been requested yet."""
         top = self.scroll_offset.y
         bottom = min(self.total - 1, top + self.size.height)
         for page in range(top // PAGE_LINES, bottom // PAGE_LINES + 1):

@@ -80,7 +80,6 @@ async def _ask_checkpoints(app: ThemedApp, link: SessionLink, turn: str) -> Chec
 
 
 async def _ask_own_changes(app: ThemedApp, paths: Sequence[str]) -> OwnChanges | None:
-    """Ask what to do with files that the user has changed since."""
     lines = [f"You have changed {format_count(len(paths), 'file')} since: {_join_names(paths)}."]
     keys = (("k", "keep mine"), ("o", "overwrite mine"))
     key = await app.push_screen_wait(ConfirmDialog("Your own changes", lines, keys))

@@ -5,7 +5,6 @@ Each flow sends a command (`config.set`, `model`, `connect.presets`, `connect.tr
 
 import json
 
-from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.screen import ModalScreen
@@ -19,6 +18,7 @@ from cockpit.tui.render.layout import StyledLine, layout_paragraph
 from cockpit.tui.render.number_format import format_tokens
 from cockpit.tui.render.widgets import ThemedApp
 from cockpit.tui.screens.dialogs import (
+    CLOSE_WITH_ESCAPE,
     INPUT_CSS,
     SHEET_CSS,
     LinesView,
@@ -40,6 +40,7 @@ _SETTINGS_FOOT = "Enter change   type to narrow   Esc close"
 class KeyDialog(ModalScreen[tuple[str, str] | None]):
     """Asks for a key (masked, and not for a local server) and an address. Returns both, or None for Esc."""
 
+    BINDINGS = CLOSE_WITH_ESCAPE
     CSS = f"KeyDialog {{ {SHEET_CSS} {INPUT_CSS} }}"
 
     def __init__(self, preset: dict[str, Json], problem: str) -> None:
@@ -96,20 +97,14 @@ class KeyDialog(ModalScreen[tuple[str, str] | None]):
         address = values.get("address", "")
         self.dismiss((values.get("key", ""), "" if address == self._default_address else address))
 
-    def on_key(self, event: events.Key) -> None:
-        if event.key == "escape":
-            event.stop()
-            self.dismiss(None)
-
 
 async def connect_provider(app: ThemedApp, link: SessionLink, preset: str = "") -> None:
     """Choose a provider, unless `preset` names one, and connect it."""
-    waiting = WaitDialog("Looking for providers …", link, "connect.presets", {})
-    answer = await app.push_screen_wait(waiting)
+    answer = await app.push_screen_wait(WaitDialog("Looking for providers …", link, "connect.presets", {}))
     presets = answer_rows(answer, "presets")
     if not presets:
         reason = single_line(answer.text) if answer is not None else ""
-        reason = reason or "the plugin `connect` did not answer; `cockpit plugins` says why"
+        reason = reason or "the plugin `connect` did not answer; run `cockpit plugins`"
         app.notify(reason, severity="warning")
         return
     name: str | None = preset
@@ -135,8 +130,7 @@ async def _try_provider(app: ThemedApp, link: SessionLink, preset: dict[str, Jso
             if address:
                 arguments["base_url"] = address
                 preset = {**preset, "base_url": address}
-        waiting = WaitDialog(f"Trying {name} …", link, "connect.try", arguments)
-        answer = await app.push_screen_wait(waiting)
+        answer = await app.push_screen_wait(WaitDialog(f"Trying {name} …", link, "connect.try", arguments))
         if answer is None:
             return
         if answer.values.get("ok"):
@@ -150,7 +144,6 @@ async def _try_provider(app: ThemedApp, link: SessionLink, preset: dict[str, Jso
 async def _choose_provider_model(
     app: ThemedApp, link: SessionLink, name: str, arguments: dict[str, Json], trial: FrontendRequest
 ) -> None:
-    """Choose one of the models that the server lists, and store the connection with it."""
     listed, default = trial.values.get("models"), str(trial.values.get("default", ""))
     models = [str(model) for model in listed] if isinstance(listed, list) else []
     choices = [PickerChoice(model, model, now=model == default) for model in models]
@@ -159,15 +152,14 @@ async def _choose_provider_model(
     if not chosen:
         return
     arguments = {**arguments, "model": chosen, "save": True}
-    waiting = WaitDialog("Storing it …", link, "connect.try", arguments)
-    answer = await app.push_screen_wait(waiting)
+    answer = await app.push_screen_wait(WaitDialog("Storing it …", link, "connect.try", arguments))
     if answer is None or not answer.values.get("ok"):
         app.notify(single_line(answer.text) if answer is not None else "not stored", severity="warning")
         return
     await link.select_model(f"{name}:{chosen}")
     place = str(answer.values.get("saved", ""))
     stored = f"; the key is stored in {place}" if place else ""
-    app.notify(f"{name}:{chosen} answers from the next step on{stored}")
+    app.notify(f"{name}:{chosen} is used from the next step on{stored}")
 
 
 def answer_rows(answer: FrontendRequest | None, name: str) -> list[dict[str, Json]]:
@@ -187,8 +179,7 @@ async def choose_model(app: ThemedApp, link: SessionLink) -> None:
     """Choose a known model, with its window and price, or type any other as `provider:model`."""
     choices: list[PickerChoice] = []
     if "model" in link.commands:
-        waiting = WaitDialog("Looking for models …", link, "model", {})
-        answer = await app.push_screen_wait(waiting)
+        answer = await app.push_screen_wait(WaitDialog("Looking for models …", link, "model", {}))
         known = sorted(answer_rows(answer, "models"), key=lambda row: row.get("state") not in _READY_STATES)
         named = (row for row in known if not str(row.get("model", "")).endswith(":"))
         choices = [_model_choice(row, link.state.model) for row in named]
@@ -227,7 +218,7 @@ async def edit_settings(app: ThemedApp, link: SessionLink, key: str = "") -> Non
         rows = reply.rows if isinstance(reply, queries.SettingsTable) else ()
         known = {row.key: row for row in rows}
         if not known:
-            app.notify("the settings cannot be read: `cockpit config check` says why", severity="warning")
+            app.notify("the settings cannot be read: run `cockpit config check`", severity="warning")
             return
         if key not in known:
             choices = [_setting_choice(row, at) for row in rows]
@@ -278,12 +269,11 @@ async def _change_setting(app: ThemedApp, link: SessionLink, row: SettingRow) ->
 async def _write_setting(app: ThemedApp, link: SessionLink, row: SettingRow, text: str) -> None:
     action = "config.set" if text else "config.unset"
     arguments: dict[str, Json] = {"key": row.key, **({"value": text} if text else {})}
-    waiting = WaitDialog(f"Storing {row.key} …", link, action, arguments)
-    answer = await app.push_screen_wait(waiting)
+    answer = await app.push_screen_wait(WaitDialog(f"Storing {row.key} …", link, action, arguments))
     if answer is None:
         return
     text = single_line(answer.text, 200)
     if not answer.values.get("ok", True):
         app.notify(text, severity="warning")
     else:
-        app.notify(text if row.live else f"{text}; it applies from the next session on")
+        app.notify(text if row.live else f"{text}; it applies from the next session")

@@ -142,14 +142,14 @@ async def open_subagent(app: ThemedApp, link: SessionLink, agent: str) -> None:
     """Open the subagent of the path `agent`, and follow it until the screen is left."""
     if any(isinstance(screen, SubagentScreen) for screen in app.screen_stack):
         return
-    follower = link.watch.start(agent, link.root)
+    follower = link.follower = SubagentFollower(agent, link.root)
     try:
         reply = await link.ask(AgentEvents(agent))
         if not isinstance(reply, AgentEventRows):
             app.notify(f"{agent} cannot be opened: this session no longer knows it")
             return
-        link.watch.add_past(reply.rows)
+        follower.add_past(reply.rows)
         link.changed()
         await app.push_screen_wait(SubagentScreen(link, follower))
     finally:
-        link.watch.stop()
+        link.follower = None

@@ -80,5 +80,5 @@ def _rewind_hint(event: Rewound) -> str:
             f"your own changes, left as they are: {', '.join(map(single_line, event.kept[:MAX_NAMED]))}"
         )
     if not event.undoes:
-        parts.append("/rewind undo takes it back")
+        parts.append("/rewind undo reverts it")
     return "; ".join(parts)

@@ -57,7 +57,6 @@ class PasteFilter:
         return "".join(out)
 
     def _typed(self, text: str, out: list[str]) -> str:
-        """Pass on typed text. Returns what follows the start of a paste."""
         known = len(self._tail)
         begin = (self._tail + text).find(PASTE_START)
         if begin < 0:

@@ -162,7 +162,6 @@ def _is_plan_denial(entry: CallEntry) -> bool:
 
 
 def _full_output(entry: CallEntry, width: int) -> list[StyledLine]:
-    """The whole result: its blocks, or the text that the model got."""
     if entry.blocks:
         lines: list[StyledLine] = []
         for block in entry.blocks:

@@ -135,7 +135,6 @@ class TraceView(ScrollView, can_focus=True):
         return max(20, self.size.width)
 
     def _place(self, first: int | None) -> None:
-        """Lay out what is visible, set the size and the scroll position, repaint from row `first` on."""
         rows, document = self.size.height, self.document
         self._placed_for = (self.size, self.container_size)
         if document is not None:

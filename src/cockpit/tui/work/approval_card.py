@@ -128,7 +128,6 @@ def _warning_lines(request: ApprovalRequested, width: int, left: float | None) -
 
 
 def _problem_lines(request: ApprovalRequested, choice: ApprovalChoice, width: int) -> list[StyledLine]:
-    """What the language servers report about the change."""
     note, count = request.note, request.new_problems
     if not note:
         return []
@@ -167,12 +166,14 @@ def _key_lines(request: ApprovalRequested, width: int) -> list[StyledLine]:
 
 
 def _describe_rules(request: ApprovalRequested) -> list[str]:
-    """Which rules `a` and `p` would add, and how long they would apply."""
     session, always = (single_line(", ".join(rules), 400) for rules in (request.remembers, request.keeps))
     if session != always:
-        return [f"a covers {session}, until the session ends", f"p covers {always}, for good here"]
+        return [
+            f"a covers {session}, until the session ends",
+            f"p covers {always}, permanently in this folder",
+        ]
     if shape := session or single_line(request.shape, 400):
-        return [f"a and p cover {shape}; p for good here"]
+        return [f"a and p cover {shape}; p permanently, in this folder"]
     return []
 
 
@@ -250,7 +251,6 @@ def _file_rows(
 def _single_piece_rows(
     piece: ApprovalPiece, choice: ApprovalChoice, heading: StyledLine, can_choose: bool, width: int
 ) -> CardRows:
-    """A file that is accepted or left out as a whole."""
     kind = "hunk" if piece.row is not None else "part"
     action = f"{kind}:{piece.name}" if can_choose or (piece.row and piece.row.can_edit) else ""
     marks = _hunk_marks(piece, choice)
@@ -304,7 +304,6 @@ def _more_line(count: int) -> list[StyledLine]:
 
 
 def _is_changed_line(line: StyledLine) -> bool:
-    """Whether a line of a diff is added or removed, not context."""
     return any("added" in key or "removed" in key for _, key in line.pieces)
 
 
@@ -313,7 +312,6 @@ def _dim_line(line: StyledLine) -> StyledLine:
 
 
 def _command_lines(part: ApprovalPart, width: int) -> list[StyledLine]:
-    """A command of the line with its verdict and the reason."""
     sign, key = _VERDICT_SIGNS[part.level]
     first: list[Piece] = [(f" {sign} ", f"{key}+b")]
     lines = layout_paragraph(
@@ -328,7 +326,6 @@ def _command_lines(part: ApprovalPart, width: int) -> list[StyledLine]:
 
 
 def _plain_part_lines(part: ApprovalPart, tool: str, width: int) -> list[StyledLine]:
-    """A command line, or a call's arguments, as they will run."""
     lines: list[StyledLine] = []
     detail = clean_output(part.detail)
     text = clean_output(part.title) if part.id == "line" or not detail else detail
@@ -345,5 +342,4 @@ def _plain_part_lines(part: ApprovalPart, tool: str, width: int) -> list[StyledL
 
 
 def _shaded(lines: list[StyledLine], action: str = "") -> CardRows:
-    """Lines drawn for the Trace, on Work's background."""
     return [(line.on("surface"), action) for line in lines]

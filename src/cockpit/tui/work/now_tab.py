@@ -98,7 +98,6 @@ def work_rows(
 def _request_rows(
     state: ScreenState, width: int, choice: ApprovalChoice, waited: float, details: DetailLayout
 ) -> list[WorkRow]:
-    """The first of what waits for the user."""
     if (request := state.first_approval) is not None:
         if request.id == state.plan.request:
             return plan_card(state, request, width)
@@ -156,7 +155,6 @@ def _agent_lines(agent: AgentRow, width: int, moment: Moment) -> list[WorkRow]:
 
 
 def _agent_usage(agent: AgentRow, moment: Moment) -> str:
-    """Steps, tokens and time, as far as they are known."""
     if agent.phase == "queued":
         return "queued"
     running = agent.phase == "running" and agent.started and moment.now
@@ -332,7 +330,6 @@ def _panel_rows(state: ScreenState, panel: str, width: int) -> list[WorkRow]:
 
 
 def _idle_rows(state: ScreenState, width: int) -> list[WorkRow]:
-    """Facts about the session, while nothing runs."""
     lines = [heading_line("SESSION", "ready" if not state.closed else "closed")]
     used = state.usage
     facts = [("model", state.model or "…"), ("mode", state.mode)]
