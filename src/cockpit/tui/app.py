@@ -1,7 +1,7 @@
-"""The full-screen cockpit: its regions, and the way of keys and messages to the session controller.
+"""The Textual app: its regions, and the routing of keys and messages to the session controller.
 
-Before the first paint this imports Textual and the modules that draw an empty cockpit, nothing else; the rest
-is imported in a thread afterwards.
+Before the first paint it imports only Textual and the modules that draw an empty cockpit; a thread imports
+the rest afterwards.
 """
 
 import asyncio

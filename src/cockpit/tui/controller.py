@@ -1,7 +1,7 @@
-"""The controller of the session on screen: it owns the parts that live after the first paint.
+"""Controls the session on screen and owns the parts that live after the first paint.
 
-Events change the state (`session_link`), `reactions` does what follows from it, `painter` draws it; the frame
-clock decides when.
+Events change the state (`session_link`), `reactions` handles the consequences, `painter` draws it, and
+`frame_clock` decides when.
 """
 
 import asyncio
@@ -13,13 +13,7 @@ from cockpit.errors import CockpitError
 from cockpit.protocol.channel import Deck
 from cockpit.protocol.safe_text import single_line
 from cockpit.tui.action_bindings import ActionBindings
-from cockpit.tui.actions import (
-    approvals,
-    preferences,
-    prompts,
-    sessions,
-    view,
-)
+from cockpit.tui.actions import approvals, preferences, prompts, sessions, view
 from cockpit.tui.actions.open_location import open_location
 from cockpit.tui.actions.table import ACTIONS, keys_of, load_keymap
 from cockpit.tui.composer.completion import Completer, CompletionPopup
@@ -39,7 +33,7 @@ MAX_HINT_WIDTH = 60
 TYPING_SECONDS = 0.3
 """How long after a key the user counts as typing."""
 PRELOAD_DELAY = 1.0
-"""Seconds until what the first code block needs is imported: the first keys come before it."""
+"""Seconds until the lexers are imported, so that the first keys are handled before."""
 
 
 class SessionController:
@@ -116,8 +110,7 @@ class SessionController:
         return welcome
 
     async def load_facts(self) -> None:
-        """Ask what the session has: commands, themes, panels, counts; then look for models on this
-        machine."""
+        """Load commands, themes, panels and counts of the session; then look for local models."""
         await sessions.load_session_facts(self.link, self.themes)
         self.reactions.facts_loaded = True
         self.link.redraw("bar")
@@ -126,7 +119,7 @@ class SessionController:
     async def _find_local_models(self) -> None:
         self.reactions.local_models_op = await sessions.find_local_models(self.link)
 
-    # -- what the app passes on ------------------------------------------------------------------------
+    # -- input passed on by the app --------------------------------------------------------------------
 
     def do(self, name: str) -> None:
         """Carry out an action of the table."""
@@ -167,7 +160,7 @@ class SessionController:
         self.link.redraw("bar")
 
     def _hint_of_command(self, text: str) -> str:
-        """What the command in `text` takes, once words for it are being typed."""
+        """The arguments of the command in `text`, once they are being typed."""
         name, blank, _ = text.partition(" ")
         row = self.link.commands.get(name[1:]) if blank and text.startswith("/") else None
         return f"{name} {single_line(row.hint, MAX_HINT_WIDTH)} " if row is not None and row.hint else ""

@@ -1,4 +1,4 @@
-"""One frame: from the state to the widgets. Nothing is decided here; `reactions` has done that before."""
+"""Paints one frame from the state. It decides nothing; `reactions` has run before."""
 
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable

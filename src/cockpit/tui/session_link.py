@@ -1,7 +1,6 @@
-"""The connection between the screen and one session: it opens a channel, folds events into the state and
-submits ops. A failure becomes a line in the Trace, not the end of the screen.
+"""The connection to one session: opens a channel, folds events into the state, submits ops.
 
-Knows no widget: it calls `changed` when there is something to draw.
+A failure becomes a line in the Trace. It knows no widget and calls `changed` when there is something to draw.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Answers to what waits for the user: approvals, with a note where they are rejected, and questions."""
+"""Answers approvals, with a note to the model when one is rejected, and questions."""
 
 from dataclasses import replace
 
@@ -76,7 +76,7 @@ async def choose_option(
 
 
 def toggle_piece(link: SessionLink, draft: ApprovalDraft, name: str) -> None:
-    """Take or leave a hunk, or all hunks of a file."""
+    """Accept or leave out a hunk, or all hunks of a file."""
     request = link.state.first_approval
     if request is not None and approval_draft.can_choose(request):
         left_out = approval_draft.toggle_piece(request, draft.choice.left_out, name)
@@ -85,7 +85,7 @@ def toggle_piece(link: SessionLink, draft: ApprovalDraft, name: str) -> None:
 
 
 async def view_approval(app: ThemedApp, link: SessionLink, editor: PromptEditor, draft: ApprovalDraft) -> str:
-    """Show all of an approval on the whole screen. Returns the action its reader was left with, or ""."""
+    """Show the whole approval in a reader. Returns the action of the key that closed it, or ""."""
     request = link.state.first_approval
     if request is None:
         return ""
@@ -118,7 +118,7 @@ async def edit_hunk(
         return
     original = approval_draft.piece_text(piece, {})
     if clean(original) != original:
-        # Cleaned, they would be lost from the file; shown as they are, they would drive the terminal.
+        # Cleaning would remove them from the file; drawing them would send them to the terminal.
         app.notify("this hunk contains control characters; it can be accepted or rejected, not edited here")
         return
     line = piece.row.line if piece.row is not None else 1
@@ -141,8 +141,8 @@ async def edit_hunk(
 
 
 def _accepts_key(app: ThemedApp, editor: PromptEditor, draft: ApprovalDraft, action: str) -> bool:
-    """Whether the key for `action` was meant for what is on screen; one that came too soon is dropped, or
-    begins a prompt."""
+    """Whether the key for `action` counts as an answer; a key that came too soon is dropped, or begins a
+    prompt."""
     match draft.judge_key():
         case "answer":
             return True

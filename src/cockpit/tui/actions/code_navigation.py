@@ -1,4 +1,4 @@
-"""Code navigation without a model: go to a symbol, its uses and callers, problems, renaming, servers."""
+"""Code navigation without a model: symbols, references, callers, problems, renaming."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The palette and the help page: every action and every command, by name and by key."""
+"""The palette and the help page, which list every action and command."""
 
 from collections.abc import Awaitable, Callable
 
@@ -36,7 +36,7 @@ async def open_palette(
     run: Callable[[str], Awaitable[None]],
     send: Callable[[str], Awaitable[None]],
 ) -> None:
-    """Choose an action to `run`, or a command to `send`; one that takes words goes to the Composer first."""
+    """Choose an action to `run` or a command to `send`; a command with arguments goes to the Composer."""
     choices: list[PickerChoice] = []
     for action in ACTIONS:
         if action.listed:
@@ -61,7 +61,7 @@ async def open_palette(
 
 
 async def show_help(app: ThemedApp, link: SessionLink, keymap: Keymap) -> None:
-    """Show every key and command there is now."""
+    """Show all keys and commands."""
     reader = TextReader("Keys and commands", lambda width: _help_lines(link, keymap, width))
     await app.push_screen_wait(reader)
 

@@ -1,6 +1,4 @@
-"""What this frontend remembers between two runs: the chosen theme, and the folders the user does not
-trust.
-"""
+"""Preferences stored between runs: the chosen theme, and the folders that the user does not trust."""
 
 import json
 from collections.abc import Sequence
@@ -35,7 +33,7 @@ class Preferences:
     refused: list[str] = field(default_factory=list)
 
     def save(self) -> None:
-        """Write the file beside the sessions; a write that fails loses only convenience."""
+        """Write the file beside the sessions; errors are ignored, as only convenience is lost."""
         path = _preferences_path()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -130,7 +128,7 @@ class ThemeSelection:
 
 
 def is_trust_refused(preferences: Preferences, root: str) -> bool:
-    """Whether the user has said not to trust the folder `root`."""
+    """Whether the user refused to trust the folder `root`."""
     return _real_path(root) in preferences.refused
 
 

@@ -1,5 +1,4 @@
-"""Opening sessions: the first entry, what can be tried, what the session has; another session in place of the
-current one; leaving."""
+"""Opens, switches and leaves sessions; collects the facts that a new session shows."""
 
 import os
 import time

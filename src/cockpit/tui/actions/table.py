@@ -1,8 +1,7 @@
-"""The table of everything the user can do: keys, palette, help, hints and slash commands come from it.
+"""The table of all actions, from which keys, palette, help, hints and slash commands are made.
 
-The user's own keys come from `keys.toml` beside their settings, or from Claude's `keybindings.json` as it is.
-`keys.toml` maps the name of an action to a key or keys: `palette = "ctrl+k"`, `copy = ["f2", "ctrl+y"]`; an
-empty list removes the key. `action_bindings` binds each action to its function.
+Users bind keys in `keys.toml` beside their settings, which maps action names to keys: `palette = "ctrl+k"`,
+`copy = ["f2", "ctrl+y"]`; an empty list removes the key. Claude's `keybindings.json` is read as well.
 """
 
 import json

@@ -1,6 +1,6 @@
-"""Completion of the draft: a command at its start, a file after `@`, what a plugin knows after `#`.
+"""Completion of the draft: commands at its start, files and symbols after `@`, plugins' references after `#`.
 
-`Completer` asks what could stand at the cursor, the popup offers it, and what is chosen goes into the draft.
+`Completer` queries the completions at the cursor, the popup lists them, the chosen one is inserted.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""The top bar and the line of key hints: one line each, drawn from plain values."""
+"""The top bar and the line of key hints."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -10,13 +10,7 @@ from cockpit.tui.render.layout import Piece, StyledLine, cell_width, shorten, sh
 from cockpit.tui.render.number_format import format_cost
 from cockpit.tui.render.widgets import to_strip
 
-MODE_STYLES = {
-    "ask": "machine",
-    "auto-edit": "person",
-    "plan": "function",
-    "full": "bad",
-    "deny": "muted",
-}
+MODE_STYLES = {"ask": "machine", "auto-edit": "person", "plan": "function", "full": "bad", "deny": "muted"}
 
 
 # How programs are isolated, as probed: label and colour. Nothing is shown while it is unknown.
@@ -69,10 +63,7 @@ def top_line(status: TopBarStatus, width: int) -> StyledLine:
     """The place at the left, the session's settings at the right; what does not fit is left out."""
     right = _right_side(status, width)
     room = width - sum(cell_width(text) for text, _ in right) - 4
-    left: list[Piece] = [
-        (" ◆ ", "person/panel+b"),
-        (shorten(status.project, max(6, room)), "body/panel+b"),
-    ]
+    left: list[Piece] = [(" ◆ ", "person/panel+b"), (shorten(status.project, max(6, room)), "body/panel+b")]
     room -= cell_width(status.project)
     if not status.trusted:
         left.append(("  not trusted", "warn/panel"))

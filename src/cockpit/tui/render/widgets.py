@@ -1,8 +1,7 @@
-"""What the cockpit's widgets share with Textual: strips made of laid-out lines, painting without waiting for
-Textual's clock, and the part of the app that widgets, screens and actions know.
+"""The base of the app and of its widgets: strips made of lines, painting at once, start options.
 
-A refresh of a widget goes to its screen as a message, and the screen paints 60 times a second; while an
-answer streams, a typed letter would wait up to 33 ms for both, though it could be on screen after 2.
+Textual passes a refresh to the screen as a message and paints 60 times a second; while an answer streams, a
+typed letter would wait up to 33 ms for both. Painting at once shows it after 2 ms.
 """
 
 from collections.abc import Sequence
@@ -26,7 +25,7 @@ from cockpit.tui.render.layout import StyledLine, cell_width
 from cockpit.tui.render.themes import Palette, theme_colours
 
 WIDE_CELLS = 100
-"""Width of the terminal from which Trace and Work stand beside each other."""
+"""Width of the terminal from which Trace and Work are side by side."""
 
 StripMark = tuple[int, int, str]
 """Characters `start` to `end` (-1: the end of the text, -2: the end of the row) and their background."""

@@ -1,6 +1,4 @@
-"""The sheet that screens are laid out on, a scroll view of laid-out lines, and the small dialogs: a line or a
-text to edit, a question with a key for each answer, a search, waiting for an answer of the core.
-"""
+"""The sheet that screens are laid out on, a scrollable view of lines, and the small dialogs."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -49,9 +47,8 @@ def sheet_line(text: str, key: str = "body") -> StyledLine:
 
 def title_line(title: str, right: str | None = None) -> StyledLine:
     """The heading of a sheet."""
-    return StyledLine([(title, "heading+b")], right=[(right, "muted")] if right is not None else ()).on(
-        "surface"
-    )
+    pieces: list[Piece] = [(right, "muted")] if right is not None else []
+    return StyledLine([(title, "heading+b")], right=pieces).on("surface")
 
 
 def fit_keys(keys: Sequence[str], width: int) -> str:

@@ -1,7 +1,7 @@
-"""A form that somebody asks the user to fill in (above all an MCP server), or a page to open.
+"""Forms that an MCP server or plugin asks the user to fill in, and pages it asks to open.
 
-It is answered when the user presses a button. Left with Esc, the form of a tool call stays open in Work; one
-that holds up a prompt is cancelled, so that the prompt goes on.
+A button sends the answer. Left with Esc, the form of a tool call stays open in Work; a form that blocks a
+prompt is cancelled, so that the prompt goes on.
 """
 
 import time
@@ -76,10 +76,6 @@ class OptionRow(Widget, can_focus=True):
         def __init__(self, options: "OptionRow") -> None:
             super().__init__()
             self.options = options
-
-        @property
-        def control(self) -> "OptionRow":
-            return self.options
 
     def __init__(self, words: Sequence[str], marked: set[int], several: bool, *, id: str) -> None:
         super().__init__(id=id)

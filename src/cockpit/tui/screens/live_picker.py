@@ -1,8 +1,8 @@
-"""A list that is queried again while the user types: symbols, uses, problems.
+"""A list that is queried again while the user types: symbols, references, problems.
 
-A query waits until the typing pauses; its answer counts only if no newer query was sent. While an answer is
-incomplete, the query is repeated whenever a server or the index reports progress, and a few times without
-that: one at a time, at most twice a second.
+A query waits for a pause in typing; only the answer to the newest query counts. While an answer is
+incomplete, the query is repeated when a server or the index reports progress, and a few times without that:
+one at a time, at most twice a second.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -156,7 +156,7 @@ class LivePicker(ModalScreen[PickedLocation | None]):
         if number != self._number or not self.is_mounted:
             return
         self._is_asking = False
-        # The cursor stays on its choice, unless it is on the first one, which nobody chose.
+        # The cursor keeps its choice, unless it is on the first, where it starts.
         selected = (
             self.rows.choices[self.rows.at].value if self.rows.at and text == self._answered_text else None
         )

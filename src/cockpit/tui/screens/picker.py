@@ -1,4 +1,4 @@
-"""A list that is narrowed by typing: palette, sessions, models, themes and history use it."""
+"""A list that is narrowed by typing: palette, sessions, models, themes, history."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -124,7 +124,7 @@ def _choice_line(choice: PickerChoice, chosen: bool, width: int) -> StyledLine:
 
 class Picker(ModalScreen[str | None]):
     """Returns the chosen value, or None for Esc. `preview` is called with the value under the cursor;
-    `free`: what is typed is a value of its own where no choice matches."""
+    `free`: typed text that matches no choice is a value."""
 
     BINDINGS = CLOSE_WITH_ESCAPE
     CSS = f"Picker {{ {SHEET_CSS} {INPUT_CSS} & #foot {{ margin-top: 1; }} }}"

@@ -1,6 +1,6 @@
 """The review of a plan: read it, edit its text, accept it, reject it with a note.
 
-A plan is shown step by step: what it would do, how its commands are judged, how to verify and to roll back.
+It shows the plan step by step, with the verdicts on its commands, how to verify and how to roll back.
 """
 
 import time
@@ -194,9 +194,8 @@ def plan_lines(plan: PlanChanged, edited: str, width: int) -> list[StyledLine]:
     if edited or not plan.steps:
         return [line.on("surface") for line in draw_markdown(clean_output(edited or plan.text), width, 0)]
     lines = [StyledLine([(single_line(plan.title, 200), "heading+b")])]
-    summary = (
-        plan.text.partition("\n")[2].partition("\n## ")[0].strip()
-    )  # between the title and the next heading
+    # The text between the title and the next heading.
+    summary = plan.text.partition("\n")[2].partition("\n## ")[0].strip()
     if summary:
         lines += [StyledLine([]), *draw_markdown(clean_output(summary), width, 0)]
     lines.append(StyledLine([]))

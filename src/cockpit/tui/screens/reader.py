@@ -1,6 +1,6 @@
-"""Screens to read in: laid-out text (a diff, the help, a whole approval), and a file with a line highlighted.
+"""Readers: laid-out text (a diff, the help, an approval), and a file with one line highlighted.
 
-A file is fetched and highlighted a page at a time, in a thread, so that one of any size opens at once.
+A file is fetched and highlighted a page at a time, in a thread, so that a file of any size opens at once.
 """
 
 import asyncio

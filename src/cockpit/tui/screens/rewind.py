@@ -1,6 +1,4 @@
-"""Rewinding: the turns with what they changed, what a rewind would do, and which of the user's changes
-stay.
-"""
+"""Rewinding: choose a turn, see what would change, decide about your own changes."""
 
 import time
 from collections.abc import Callable, Sequence

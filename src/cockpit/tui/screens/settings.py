@@ -1,6 +1,7 @@
-"""Settings, models and providers: what the user chooses here is tried and stored by the core.
+"""Settings, models and providers.
 
-Each flow sends a command (`config.set`, `model`, `connect.presets`, `connect.try`) and waits for its answer.
+Each flow sends a command to the core (`config.set`, `model`, `connect.presets`, `connect.try`) and waits for
+the answer.
 """
 
 import json
@@ -84,9 +85,7 @@ class KeyDialog(ModalScreen[tuple[str, str] | None]):
         return lines
 
     def _foot(self, width: int) -> list[StyledLine]:
-        text = (
-            "It is tested with one call, then stored in the system's keyring or in a file only you can read."
-        )
+        text = "It is tested with one call, then stored in the keyring or in a file that only you can read."
         return [
             *layout_paragraph(text, width, key="muted/surface", fill="body/surface"),
             sheet_line("Enter test and store   Tab the address   Esc close", "faint"),

@@ -1,4 +1,4 @@
-"""A subagent, opened: its own Trace while it works, a line to steer it, a key to stop it."""
+"""The screen of a subagent: its Trace while it works, a line to steer it, a key to stop it."""
 
 from textual import events
 from textual.app import ComposeResult

@@ -1,7 +1,6 @@
-"""The user's editor: the command that opens a file at a line and column, and editing a text in a temporary
-file.
+"""Editors: the command that opens a file at a line and column, and editing a text in a temporary file.
 
-An editor that is not in the table gets only the path: with a wrong option it would open a file called `+12`.
+An unknown editor gets only the path: with a wrong option it would open a file called `+12`.
 """
 
 import os
@@ -32,7 +31,6 @@ _GOTO: PositionArguments = ("--goto", "{path}:{line}:{column}")
 _KATE: PositionArguments = ("--line", "{line}", "--column", "{column}", "{path}")
 # JetBrains counts columns from 0 ("Open files from the command line").
 _JETBRAINS: PositionArguments = ("--line", "{line}", "--column", "{offset}", "{path}")
-_JETBRAINS_IDES = "clion goland idea phpstorm pycharm rider rubymine rustrover webstorm"
 _TERMINAL_EDITORS: Mapping[str, PositionArguments] = {
     **dict.fromkeys(("vim", "nvim", "view", "vimdiff", "lvim"), _VIM),
     **dict.fromkeys(("vi", "nvi", "vis", "ex"), _VI),
@@ -42,9 +40,8 @@ _TERMINAL_EDITORS: Mapping[str, PositionArguments] = {
 }
 _GRAPHICAL_EDITORS: Mapping[str, PositionArguments] = {
     **dict.fromkeys(("code", "code-insiders", "codium", "vscodium", "cursor", "windsurf", "positron"), _GOTO),
-    **dict.fromkeys(
-        (*_JETBRAINS_IDES, *(f"{name}64" for name in _JETBRAINS_IDES), "studio", "fleet"), _JETBRAINS
-    ),
+    **dict.fromkeys(("idea", "pycharm", "webstorm", "phpstorm", "goland", "clion"), _JETBRAINS),
+    **dict.fromkeys(("rider", "rubymine", "rustrover", "studio", "fleet"), _JETBRAINS),
     **dict.fromkeys(("zed", "zeditor", "subl", "sublime_text"), _SUFFIX),
     **dict.fromkeys(("gvim", "mvim", "nvim-qt", "neovide"), _VIM),
     "kate": _KATE,
@@ -77,11 +74,11 @@ def editor_command(editor: str, path: str, line: int, column: int) -> EditorComm
 
 
 def _program_name(program: str) -> str:
-    """The name in the table for `/usr/bin/nvim` or `C:\\Code.cmd`."""
+    """The name in the table for `/usr/bin/nvim`, `C:\\Code.cmd` or `idea64.exe`."""
     name = program.replace("\\", "/").rpartition("/")[2].lower()
     for ending in (".exe", ".cmd", ".bat", ".sh"):
         name = name.removesuffix(ending)
-    return name
+    return name.removesuffix("64")
 
 
 def configured_editor(environment: Mapping[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""Draws the entries of the Trace: an entry, the width and the moment give lines.
+"""Draws the entries of the Trace.
 
 A tool call is one line that changes in place, with its output folded below it.
 """

@@ -1,7 +1,7 @@
 """The widget of the Trace: one scroll view that draws the visible rows of a document.
 
-It follows the end until the user scrolls up, and then stays there. There is no widget per message and no
-timer: the painter calls `paint` when something changed.
+It follows the end until the user scrolls up. There is no widget per message and no timer: the painter calls
+`paint` when something changed.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,4 @@
-"""The approval card: what is asked, why, how risky, where it goes and which keys answer; below it the
-commands with their verdicts and the files hunk by hunk.
-"""
+"""The approval card: the request, its reason, risk, destination and keys; below it commands and hunks."""
 
 from collections.abc import Callable
 from dataclasses import replace

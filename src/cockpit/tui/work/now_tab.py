@@ -1,6 +1,6 @@
-"""The rows of Work: what waits for the user, what runs, subagents, todo, changed files, panels.
+"""The rows of the tab Now: pending requests, running calls, subagents, todo, changed files, panels.
 
-A row may carry an action for Enter. The rows of the tabs Outline and Problems come from `tabs`.
+A row may carry an action for Enter. `tabs` has the rows of Outline and Problems.
 """
 
 from collections import Counter
@@ -55,7 +55,7 @@ _TODO_SIGNS = {
     "pending": ("·", "faint", "body"),
 }
 _BUILTIN_PANELS = ("problems", "agents")
-"""Panels with a drawing of their own."""
+"""Panels that are drawn in a special way."""
 _PANEL_STATE_STYLES = {"ready": "good", "starting": "machine", "indexing": "machine"}
 _PANEL_STATE_STYLES |= {"failed": "bad", "waiting": "person", "absent": "warn"}
 _PANEL_STATE_STYLES |= {
@@ -74,7 +74,7 @@ def work_rows(
     waited: float = 0.0,
     details: DetailLayout = detail_rows,
 ) -> list[WorkRow]:
-    """Everything the open tab shows. `choice` is the user's draft for the approval on screen, `waited` the
+    """All rows of the open tab. `choice` is the user's draft for the approval on screen, `waited` the
     seconds since it appeared, `details` lays out what is below its card."""
     if state.tab == "outline":
         return outline_rows(state.code, width)
@@ -168,7 +168,7 @@ def _agent_usage(agent: AgentRow, moment: Moment) -> str:
 
 
 def plan_rows(state: ScreenState, width: int) -> list[WorkRow]:
-    """The state of plan mode; nothing outside of it, or while the plan's approval has a card of its own."""
+    """The state of plan mode; empty outside of it, or while the approval of the plan is on screen."""
     plan = state.plan
     if state.mode != "plan" or plan.request in state.approvals:
         return []
@@ -246,9 +246,8 @@ def _turn_rows(state: ScreenState, width: int, moment: Moment) -> list[WorkRow]:
         facts += f"   {format_tokens(used.input)} in   {format_tokens(used.output)} out"
     lines.append(row_line((f" {facts}", "muted")))
     spinner = SPINNER[moment.step % 10]
-    calls = [
-        entry for number in state.running.values() if isinstance(entry := state.entries[number], CallEntry)
-    ]
+    running = (state.entries[number] for number in state.running.values())
+    calls = [entry for entry in running if isinstance(entry, CallEntry)]
     for call in calls[:4]:
         lines += _call_lines(call, width, moment, spinner)
     if len(calls) > 4:
@@ -308,9 +307,8 @@ def _file_rows(files: list[ChangedFile], width: int) -> list[WorkRow]:
         counts: list[Piece] = [(f"+{file.added}", "good"), (" ", "body"), (f"-{file.removed} ", "bad")]
         room = width - 5 - sum(cell_width(text) for text, _ in counts)
         path = shorten_path(single_line(file.path), room)
-        rows.append(
-            WorkRow(row_line((f" {letter} ", key), (path, "body"), right=counts), f"diff:{file.path}")
-        )
+        line = row_line((f" {letter} ", key), (path, "body"), right=counts)
+        rows.append(WorkRow(line, f"diff:{file.path}"))
     return rows
 
 

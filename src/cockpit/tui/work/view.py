@@ -1,4 +1,4 @@
-"""The widget of Work: a fixed line of tabs, and rows below it with a cursor on those that can be chosen."""
+"""The widget of Work: a fixed line of tabs above rows, with a cursor on rows that can be chosen."""
 
 from collections.abc import Sequence
 
@@ -103,9 +103,9 @@ class WorkView(ScrollView, can_focus=True):
             step = 0  # a letter begins a prompt
         if step and self._move(step):
             event.stop()
-        elif event.key in ("enter", "space") and self._action_at(self.cursor):
+        elif event.key in ("enter", "space") and self.selected:
             event.stop()
-            self.post_message(self.RowChosen(self._action_at(self.cursor)))
+            self.post_message(self.RowChosen(self.selected))
         elif event.character or event.key == "escape":
             event.stop()
             self.post_message(UnclaimedKey("work", event.key, event.character or ""))
