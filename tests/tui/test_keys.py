@@ -354,7 +354,7 @@ async def test_a_key_held_down_answers_one_approval_only() -> None:
         await s.press("y")
         await s.play(scene.decided("a1").asks(call="c5", id="a2"))
         await s.press("y", "y", "n", "a")
-        assert s.screen.count("this is another question") == 1
+        assert s.screen.count("this is a new question") == 1
         assert [op.request for op in sent(s, ops.Decide)] == ["a1"]
         assert s.app.editor.text == "" and s.app.editor.purpose == "prompt"
 

@@ -171,7 +171,7 @@ def _describe_rules(request: ApprovalRequested) -> list[str]:
             f"p covers {always}, permanently in this folder",
         ]
     if shape := session or single_line(request.shape, 400):
-        return [f"a and p cover {shape}; p permanently, in this folder"]
+        return [f"a and p cover {shape}; p permanently"]
     return []
 
 
