@@ -1,4 +1,4 @@
-"""Suggests names: those that are similar to an unknown one, and the question `did you mean ...?`."""
+"""Suggests known names for an unknown name, in the form `did you mean a or b?`."""
 
 from collections.abc import Iterable, Sequence
 
@@ -8,12 +8,12 @@ def closest_names(name: str, known: Iterable[str], limit: int = 1, cutoff: float
 
     `cutoff` is the least similarity, from 0 (any name) to 1 (equal names only).
     """
-    # Most starts import this module and suggest nothing.
+    # Imported late, because most starts suggest nothing.
     import difflib
 
     return difflib.get_close_matches(name, known, limit, cutoff)
 
 
 def did_you_mean(names: Sequence[str], otherwise: str = "") -> str:
-    """`did you mean a or b?`, or `otherwise` where there is no name to suggest."""
+    """The question `did you mean a or b?`, or `otherwise` if `names` is empty."""
     return f"did you mean {' or '.join(names)}?" if names else otherwise

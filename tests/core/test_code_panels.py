@@ -35,13 +35,13 @@ async def test_the_index_has_a_row_of_its_own_until_it_is_whole(
     workspace = LocalWorkspace(str(root), str(tmp_path / "state"))
     panels = CodePanels(LiveNavigator(workspace, index=index), str(root), emitted.append, True)
     try:
-        for progress, text in (
-            ((0, 1), "index  looks for files"),
-            ((120, 885), "index  120 of 885 files"),
-            ((884, 885), "index  884 of 885 files"),
+        for progress, text, known in (
+            ((0, 1), "index  looks for files", 0),
+            ((120, 885), "index  120 of 885 files", 885),
+            ((884, 885), "index  884 of 885 files", 885),
         ):
             index.progress = progress
-            row = (PanelRow(text, "indexing"),)
+            row = (PanelRow(text, "indexing", files_read=progress[0], files_known=known),)
             await until(lambda row=row: servers(emitted)[-1:] == [row])
         index.progress = (885, 885)
         await until(lambda: servers(emitted)[-1:] == [()])

@@ -1,4 +1,4 @@
-"""Pictures of the cockpit lie in `snapshots/` at the top, one folder a test file."""
+"""Stores pictures of the cockpit in `snapshots/` at the top level, in one folder per test file."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[2]
 
 
 class RootSVG(snapshots.SVGImageExtension):
-    """The extension's own pictures, in a place where people look at them."""
+    """The extension's pictures, in a folder that reviewers find."""
 
     @classmethod
     def dirname(cls, *, test_location: PyTestLocation) -> str:

@@ -145,9 +145,9 @@ async def test_ctrl_d_quits_only_when_empty() -> None:
 async def test_leaving_while_a_turn_runs_asks_first() -> None:
     async with seat(running()) as s:
         await s.press("ctrl+d")
-        assert "Leave?" in s.screen
+        assert "Quit?" in s.screen
         await s.press("n")
-        assert not s.app._exit and "Leave?" not in s.screen
+        assert not s.app._exit and "Quit?" not in s.screen
 
 
 async def test_up_and_down_walk_through_history() -> None:
@@ -241,7 +241,7 @@ async def test_enter_on_a_whole_command_runs_it_and_one_with_words_waits_for_the
         assert s.app.editor.text == "/compact " and len(sent(s, ops.Invoke)) == 1
 
 
-async def test_what_a_command_takes_stands_beside_the_keys_while_its_words_are_typed() -> None:
+async def test_the_arguments_of_a_command_are_shown_while_they_are_typed() -> None:
     async with seat(idle()) as s:
         await s.type("/compact")
         assert "[what to keep]" not in s.screen
@@ -332,7 +332,7 @@ async def test_a_draft_keeps_its_letters_while_an_approval_waits() -> None:
         assert sent(s, ops.Decide) and s.app.editor.text == "xyes"
 
 
-async def test_a_key_under_a_typing_hand_is_no_answer() -> None:
+async def test_a_key_typed_in_a_draft_does_not_answer_an_approval() -> None:
     scene = running()
     async with seat(scene) as s:
         await s.type("h")
@@ -345,7 +345,7 @@ async def test_a_key_under_a_typing_hand_is_no_answer() -> None:
         assert s.app.editor.text == "y" and not sent(s, ops.Decide)
 
 
-async def test_a_key_that_is_held_answers_one_approval_and_not_the_next() -> None:
+async def test_a_key_held_down_answers_one_approval_only() -> None:
     scene = running()
     async with seat(scene, quiet=60.0) as s:
         await s.play(scene.asks(call="c4", id="a1"))
@@ -354,7 +354,7 @@ async def test_a_key_that_is_held_answers_one_approval_and_not_the_next() -> Non
         await s.press("y")
         await s.play(scene.decided("a1").asks(call="c5", id="a2"))
         await s.press("y", "y", "n", "a")
-        assert s.screen.count("this is another question") == 1
+        assert s.screen.count("this is a new question") == 1
         assert [op.request for op in sent(s, ops.Decide)] == ["a1"]
         assert s.app.editor.text == "" and s.app.editor.purpose == "prompt"
 
@@ -388,7 +388,7 @@ async def test_a_word_of_rejection_is_not_given_to_another_approval() -> None:
         assert not sent(s, ops.Decide)
 
 
-async def test_an_answer_that_cannot_be_kept_is_not_offered() -> None:
+async def test_a_decision_that_cannot_be_remembered_is_not_offered() -> None:
     scene = Scene().start().says("go").step().calls("c1", "shell", "shell rm -r x", "execute")
     scene.asks(call="c1", tool="shell", title="rm -r x", shape="")
     request = scene.envelopes[-1].event
@@ -523,7 +523,7 @@ async def test_ctrl_p_finds_everything_by_name() -> None:
         assert len(sent(s, ops.SelectMode)) == 1
 
 
-async def test_everything_that_is_listed_stands_in_the_palette() -> None:
+async def test_every_listed_action_is_in_the_palette() -> None:
     async with seat(worked()) as s:
         await s.press("ctrl+p")
         listed = {choice.label for choice in s.app.screen.query_one(ChoiceList).choices}
@@ -557,7 +557,7 @@ async def test_f2_copies_the_source_of_the_last_answer() -> None:
         assert "| discount 3 | 10 | **7** |" in s.app.clipboard
 
 
-async def test_what_is_selected_is_copied_without_the_drawing_around_it() -> None:
+async def test_a_selection_is_copied_without_borders() -> None:
     scene = Scene().start().says("x").step().answers("word " * 40)
     async with seat(scene) as s:
         row = next(y for y in range(40) if "word word" in s.app.trace._line(y).text)
@@ -618,7 +618,7 @@ async def test_slash_searches_the_trace_and_n_goes_on() -> None:
         assert "needle two" in s.screen
 
 
-async def test_ctrl_l_draws_anew() -> None:
+async def test_ctrl_l_draws_the_screen_again() -> None:
     async with seat(worked()) as s:
         before = s.screen
         await s.press("ctrl+l")
@@ -658,7 +658,7 @@ async def test_the_composer_grows_to_a_third_and_no_further() -> None:
         assert s.app.trace.size.height >= 15
 
 
-async def test_tab_in_an_empty_composer_offers_what_to_try() -> None:
+async def test_tab_in_an_empty_composer_suggests_a_prompt() -> None:
     async with seat(idle()) as s:
         await s.press("tab")
         assert s.app.editor.text == "explain this project"

@@ -40,7 +40,7 @@ def test_colours_that_textual_has_no_field_for_are_variables() -> None:
     assert not problems
 
 
-def test_a_broken_one_is_named_with_its_plugin_and_the_others_stay() -> None:
+def test_a_broken_theme_is_named_with_its_plugin_and_the_others_stay() -> None:
     rows = (row("bare", background="#000000"), row("odd", primary="#12"), row("sand", **SAND))
     found, problems = themes.plugin_themes(rows)
     assert [theme.name for theme in found] == ["sand"]
@@ -48,7 +48,7 @@ def test_a_broken_one_is_named_with_its_plugin_and_the_others_stay() -> None:
     assert "bare lacks `primary`" in problems[0] and "not a colour" in problems[1]
 
 
-async def test_the_one_that_was_asked_for_is_put_on_when_it_is_there() -> None:
+async def test_the_requested_theme_is_used_once_its_plugin_provides_it() -> None:
     app, _, _ = cockpit(Scene().start(), theme="sand", replies=telling(row("sand", **SAND)))
     async with app.run_test(size=(100, 30), notifications=True) as pilot:
         await settled(app, pilot)
@@ -62,7 +62,7 @@ async def test_it_can_be_chosen_by_name() -> None:
         assert one.app.theme == "sand"
 
 
-async def test_a_panel_of_a_plugin_stands_in_work_under_its_title() -> None:
+async def test_a_plugins_panel_is_in_work_under_its_title() -> None:
     def reply(query: Query) -> Reply | None:
         row = ListingRow("todos", "Notes", "todos", "plugin")
         return ListingRows((row,)) if query == Listing("panels") else None

@@ -7,6 +7,7 @@ from tests.support.cockpits import cockpit, press, settled
 from tests.support.pictures import NARROW, WIDE, Compare, lay_out_everything, picture
 from tests.support.plans import proposed
 from tests.support.scenes import EDIT, TESTS, Scene, asking, blocks, running, worked
+from tests.tui.work.approval_scenes import with_facts
 from textual.pilot import Pilot
 
 from cockpit.protocol import events
@@ -355,12 +356,14 @@ def test_approval_with_new_problems(snap_compare: Compare) -> None:
     note = (
         "new problems: 2\nsrc/shop/cart.py:25 no attribute `total`\ntests/test_cart.py:8 no attribute `total`"
     )
-    assert picture(snap_compare, scene.asks(call="c1", tool="rename", note=note))
+    scene.asks(call="c1", tool="rename", note=note)
+    assert picture(snap_compare, with_facts(scene, new_problems=2))
 
 
 def test_approval_without_new_problems(snap_compare: Compare) -> None:
     scene = idle().says("rename it").step(1).calls("c1", "rename", "rename total to sum", "edit")
-    assert picture(snap_compare, scene.asks(call="c1", tool="rename", note="new problems: 0"), (100, 30))
+    scene.asks(call="c1", tool="rename", note="new problems: 0")
+    assert picture(snap_compare, with_facts(scene, new_problems=0), (100, 30))
 
 
 def test_chinese(snap_compare: Compare) -> None:

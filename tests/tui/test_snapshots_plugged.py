@@ -3,9 +3,9 @@
 import pytest
 from tests.support.pictures import Compare, picture
 from tests.support.scenes import Scene
-from tests.tui import test_agents as agents
-from tests.tui import test_settings_screen as settings
-from tests.tui.test_form import asked
+from tests.tui.screens import test_settings as settings
+from tests.tui.screens import test_subagent as agents
+from tests.tui.screens.test_form import asked
 
 from cockpit.protocol import events
 from cockpit.protocol.rows import PanelRow

@@ -81,7 +81,7 @@ async def test_a_change_of_focus_styles_a_dozen_nodes_however_long_the_session_i
         assert len(list(s.app.screen.walk_children())) <= 12
 
 
-async def test_a_long_session_lays_out_only_what_is_in_sight() -> None:
+async def test_a_long_session_lays_out_only_visible_rows() -> None:
     async with seat(long_session()) as s:
         document = s.app.trace.document
         assert document is not None

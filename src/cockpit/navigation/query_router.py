@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from cockpit.fuzzy_match import rank_name
 from cockpit.navigation import text_search
 from cockpit.navigation.answers import NoAnswer, ServerAnswer, find_language, find_languages
 from cockpit.navigation.backends import Backends
@@ -25,7 +26,6 @@ SERVER_SECONDS = 30.0
 RETRY_SECONDS = 0.1
 # Some servers answer these incompletely until they have read all files.
 GROWING_RELATIONS = ("references", "callers", "implementations", "subtypes")
-NO_MATCH = 9
 # How long a server is waited for that was late just now, and how long its lateness counts.
 LATE_SECONDS, LATE_MEMORY_SECONDS = 0.3, 10.0
 T = TypeVar("T")
@@ -59,36 +59,19 @@ def sort_by_location(rows: Iterable[SymbolRow]) -> tuple[SymbolRow, ...]:
 
 
 def rank_symbols(query: str, rows: Sequence[SymbolRow], limit: int = 200) -> tuple[SymbolRow, ...]:
-    """Rows by how well their name matches `query`: exact, prefix, part, initials; tests and vendored code
-    come later. Rows that match equally keep their order."""
+    """Rows by how well their name matches `query`; tests and vendored code come later. Rows that match
+    equally keep their order."""
     owner, _, name = query.rpartition(".")
-
-    def sort_key(row: SymbolRow) -> tuple[bool, int, bool]:
-        is_secondary = _is_secondary(row.path)
-        return _is_in_other_container(owner, row), _match_rank(name, row.name), is_secondary
-
-    matches = [row for row in rows if _match_rank(name, row.name) != NO_MATCH]
-    return tuple(sorted(matches, key=sort_key)[:limit])
+    matches = [(rank, row) for row in rows if (rank := rank_name(name, row.name)) is not None]
+    matches.sort(
+        key=lambda item: (_is_in_other_container(owner, item[1]), item[0], _is_secondary(item[1].path))
+    )
+    return tuple(row for _, row in matches[:limit])
 
 
 def _is_in_other_container(owner: str, row: SymbolRow) -> bool:
     """Whether a name searched as `owner.name` is defined in something else."""
     return bool(owner) and not f".{row.container}".lower().endswith(f".{owner}".lower())
-
-
-def _match_rank(query: str, name: str) -> int:
-    """0 is the name itself."""
-    lower_query, lower_name = query.lower(), name.lower()
-    if name == query:
-        return 0
-    if lower_name == lower_query:
-        return 1
-    if lower_name.startswith(lower_query):
-        return 2
-    if lower_query in lower_name:
-        return 3
-    letters = iter(lower_name)
-    return 4 if all(letter in letters for letter in lower_query) else NO_MATCH
 
 
 def _is_secondary(path: str) -> bool:

@@ -32,10 +32,11 @@ class ApprovalRequested:
     """The user is asked to approve a call.
 
     `risk` is 0 to 100; `expires` is seconds from now, 0 for never. `note` says what a change does to
-    problems. `remembers` are the rules that `allow_session` would store, `keeps` those of `allow_always`,
-    `shape` both in one line; they are empty if nothing can be remembered (`options` then lacks these
-    decisions). `whole`: an answer for some parts only rejects. `rules` are the ids that led here,
-    `alternative` what the model could do instead, `held` what the program may touch if it runs.
+    problems, `new_problems` counts those it causes (None: not checked). `remembers` are the rules that
+    `allow_session` would store, `keeps` those of `allow_always`, `shape` both in one line; they are empty if
+    nothing can be remembered (`options` then lacks these decisions). `whole`: an answer for some parts only
+    rejects. `rules` are the ids that led here, `alternative` what the model could do instead, `held` what the
+    program may touch if it runs, `confined` whether the sandbox limits that.
     """
 
     id: str
@@ -56,6 +57,8 @@ class ApprovalRequested:
     rules: tuple[str, ...] = ()
     alternative: str = ""
     held: str = ""
+    confined: bool = False
+    new_problems: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -189,12 +189,15 @@ class PlanStep:
 @dataclass(frozen=True, slots=True)
 class PanelRow:
     """A row of a panel: its text, a state, and the action on Enter (`plugin/action`). Rows of the panel
-    `agents` carry their subagent in `agent`."""
+    `agents` carry their subagent in `agent`; the row of the index carries how many of the known files it has
+    read (0 known: it still looks for files)."""
 
     text: str
     state: str = ""
     action: str = ""
     agent: AgentRow | None = None
+    files_read: int | None = None
+    files_known: int = 0
 
 
 @dataclass(frozen=True, slots=True)

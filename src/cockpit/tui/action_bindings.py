@@ -23,27 +23,16 @@ from cockpit.tui.state.entries import WelcomeEntry
 from cockpit.tui.work.approval_draft import ApprovalDraft
 
 OFFER_QUIET_SECONDS = 0.6
-"""Seconds in which a screen that opened by itself takes no key: it was meant for a draft."""
+"""Seconds in which a screen that opened by itself ignores keys, which were meant for a draft."""
 
 
 class ScreenSession(Protocol):
     """What actions need of the session's controller."""
 
-    def welcome(self) -> WelcomeEntry:
-        """The first entry of a new session."""
-        ...
-
-    def show_hint(self, text: str) -> None:
-        """Show a hint for a moment."""
-        ...
-
-    async def load_facts(self) -> None:
-        """Ask what the open session has."""
-        ...
-
-    async def send(self, text: str, *, queue: bool = False) -> None:
-        """Send a prompt."""
-        ...
+    def welcome(self) -> WelcomeEntry: ...
+    def show_hint(self, text: str) -> None: ...
+    async def load_facts(self) -> None: ...
+    async def send(self, text: str, *, queue: bool = False) -> None: ...
 
 
 class ActionBindings:
@@ -74,7 +63,7 @@ class ActionBindings:
             await self._open_session(chosen or None)
 
     async def _view_approval(self) -> None:
-        """Show all of what is asked; a plan has a review of its own."""
+        """Show the whole request: a plan in its review, any other approval in a reader."""
         first = self._link.state.first_approval
         if first is not None and first.id == self._link.state.plan.request:
             await plan_review.review_plan(self._app, self._link)
@@ -83,7 +72,7 @@ class ActionBindings:
             await self.bound.run(await approvals.view_approval(self._app, self._link, editor, self._draft))
 
     async def _review(self) -> None:
-        """Review the plan that waits, else fill in the form that does."""
+        """Review the pending plan, else fill in the pending form."""
         state = self._link.state
         if state.first_form is not None and state.plan.state != "pending":
             await form.fill_form(self._app, self._link)
@@ -91,7 +80,6 @@ class ActionBindings:
             await plan_review.review_plan(self._app, self._link)
 
     async def _view_selected(self) -> None:
-        """Show the place under Work's cursor in the viewer."""
         kind, _, location = self._regions.work.selected.partition(":")
         if kind == "place":
             await open_location(self._app, self._link, location, view=True)
@@ -114,9 +102,10 @@ class ActionBindings:
             self._link.say("warning", f"unknown theme {name}", "/theme lists them")
 
     async def _rewind(self, words: str = "") -> None:
-        await (
-            rewind.undo_rewind(self._link) if words == "undo" else rewind.choose_rewind(self._app, self._link)
-        )
+        if words == "undo":
+            await rewind.undo_rewind(self._link)
+        else:
+            await rewind.choose_rewind(self._app, self._link)
 
     def screens_to_offer(self) -> OfferedScreens:
         quiet = OFFER_QUIET_SECONDS
@@ -127,7 +116,7 @@ class ActionBindings:
         )
 
     def _bind(self) -> prompts.BoundActions:
-        """What each action of the table does; `send`, `newline` and `queue` are the Composer's own."""
+        """The function of each action; the Composer handles `send`, `newline` and `queue` itself."""
         app, link, editor = self._app, self._link, self._regions.editor
         answering = (app, link, editor, self._draft)
         plain: dict[str, prompts.Run] = {

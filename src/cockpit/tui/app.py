@@ -1,7 +1,7 @@
-"""The full-screen cockpit: its regions, and the way of keys and messages to the session controller.
+"""The Textual app: its regions, and the routing of keys and messages to the session controller.
 
-Before the first paint this imports Textual and the modules that draw an empty cockpit, nothing else; the rest
-is imported in a thread afterwards.
+Before the first paint it imports only Textual and the modules that draw an empty cockpit; a thread imports
+the rest afterwards.
 """
 
 import asyncio
@@ -88,11 +88,11 @@ class Cockpit(ThemedApp):
         return Screen[None](id="_default", classes=f"{classes} {'-tall' if height >= 24 else '-short'}")
 
     def compose(self) -> ComposeResult:
-        yield Bar(self.palette, id="top")
+        yield Bar(id="top")
         with Body(id="body"):
-            yield TraceView(self.palette)  # Work follows after the first paint, on the same shade
+            yield TraceView()  # Work follows after the first paint, on the same shade
         yield PromptEditor()
-        yield Bar(self.palette, id="hints")
+        yield Bar(id="hints")
 
     def on_mount(self) -> None:
         self.top, self.hints = self.query_one("#top", Bar), self.query_one("#hints", Bar)
@@ -106,15 +106,13 @@ class Cockpit(ThemedApp):
         self.call_after_refresh(self.run_worker, self._start(), exit_on_error=True)
 
     def _draw_empty(self) -> None:
-        """Draw what is known before a session is open."""
         width = self.size.width
-        self.top.show(top_line(TopBarStatus(self.project, self.root), width), self.palette)
-        self.hints.show(hint_line([], width, "starting "), self.palette)
+        self.top.show(top_line(TopBarStatus(self.project, self.root), width))
+        self.hints.show(hint_line([], width, "starting "))
         trace_width = width if self.is_narrow else width * 62 // 100
         self.trace.set_lead(welcome_lines(self.project, self.root, max(20, trace_width)))
 
     async def _start(self) -> None:
-        """After the first paint: import the rest in a thread, open the deck and the session."""
         await asyncio.sleep(FIRST_KEYS_SECONDS)
         await asyncio.to_thread(_import_rest)
         from cockpit.tui.controller import SessionController
@@ -122,7 +120,7 @@ class Cockpit(ThemedApp):
         from cockpit.tui.work.view import WorkView
 
         self.trace.styles.overflow_y = "scroll"
-        self.work = WorkView(self.palette)
+        self.work = WorkView()
         await self.query_one("#body").mount(self.work)
         regions = Regions(self.top, self.trace, self.work, self.editor, self.hints)
         self.controller = SessionController(self, regions)
@@ -186,6 +184,5 @@ class Cockpit(ThemedApp):
 
 
 def _import_rest() -> None:
-    """Import what the first paint did without."""
     for name in ("cockpit.tui.trace.document", "cockpit.tui.controller"):
         import_module(name)

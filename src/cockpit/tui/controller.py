@@ -1,26 +1,19 @@
-"""The controller of the session on screen: it owns the parts that live after the first paint.
+"""Controls the session on screen and owns the parts that live after the first paint.
 
-Events change the state (`session_link`), `reactions` does what follows from it, `painter` draws it; the frame
-clock decides when.
+Events change the state (`session_link`), `reactions` handles the consequences, `painter` draws it, and
+`frame_clock` decides when.
 """
 
 import asyncio
 import gc
 from collections.abc import Awaitable, Callable
-from typing import Protocol, runtime_checkable
 
 from cockpit import paths
 from cockpit.errors import CockpitError
 from cockpit.protocol.channel import Deck
 from cockpit.protocol.safe_text import single_line
 from cockpit.tui.action_bindings import ActionBindings
-from cockpit.tui.actions import (
-    approvals,
-    preferences,
-    prompts,
-    sessions,
-    view,
-)
+from cockpit.tui.actions import approvals, preferences, prompts, sessions, view
 from cockpit.tui.actions.open_location import open_location
 from cockpit.tui.actions.table import ACTIONS, keys_of, load_keymap
 from cockpit.tui.composer.completion import Completer, CompletionPopup
@@ -30,7 +23,6 @@ from cockpit.tui.painter import Painter, Regions
 from cockpit.tui.reactions import Reactions
 from cockpit.tui.render.layout import Moment
 from cockpit.tui.render.syntax import preload_lexers
-from cockpit.tui.render.themes import Palette
 from cockpit.tui.render.widgets import ThemedApp, UnclaimedKey
 from cockpit.tui.screens.subagent import open_subagent
 from cockpit.tui.session_link import SessionLink
@@ -41,14 +33,7 @@ MAX_HINT_WIDTH = 60
 TYPING_SECONDS = 0.3
 """How long after a key the user counts as typing."""
 PRELOAD_DELAY = 1.0
-"""Seconds until what the first code block needs is imported: the first keys come before it."""
-
-
-@runtime_checkable
-class Repaintable(Protocol):
-    """A screen that can take another palette while it is open."""
-
-    def repaint(self, palette: Palette) -> None: ...
+"""Seconds until the lexers are imported, so that the first keys are handled before."""
 
 
 class SessionController:
@@ -62,7 +47,7 @@ class SessionController:
         self.link = SessionLink(app.root, self.clock.request, lambda: editor.idle_seconds < TYPING_SECONDS)
         self.draft = ApprovalDraft(app.options.quiet)
         self.preferences = preferences.load_preferences()
-        self.themes = preferences.ThemeSelection(app, self.preferences, self._repaint)
+        self.themes = preferences.ThemeSelection(app, self.preferences)
         bindings = ActionBindings(
             self, app, regions, self.link, self.draft, self.themes, self.preferences, self.keymap
         )
@@ -79,7 +64,7 @@ class SessionController:
         """Load themes and keys, open the deck and the session, send what was typed `early`."""
         problems = [*self._keymap_problems, *self.themes.load_files()]
         self._apply_keymap()
-        popup = CompletionPopup(self.app.palette)
+        popup = CompletionPopup()
         await self.app.mount(popup)
         self.completer = Completer(self.regions.editor, popup, self._is_complete_command)
         gc.freeze()
@@ -116,7 +101,6 @@ class SessionController:
         }
 
     def _is_complete_command(self, text: str) -> bool:
-        """Whether `text` is a command that takes no further words."""
         row = self.link.commands.get(text[1:]) if text.startswith("/") else None
         return row is not None and not row.hint
 
@@ -126,8 +110,7 @@ class SessionController:
         return welcome
 
     async def load_facts(self) -> None:
-        """Ask what the session has: commands, themes, panels, counts; then look for models on this
-        machine."""
+        """Load commands, themes, panels and counts of the session; then look for local models."""
         await sessions.load_session_facts(self.link, self.themes)
         self.reactions.facts_loaded = True
         self.link.redraw("bar")
@@ -136,7 +119,7 @@ class SessionController:
     async def _find_local_models(self) -> None:
         self.reactions.local_models_op = await sessions.find_local_models(self.link)
 
-    # -- what the app passes on ------------------------------------------------------------------------
+    # -- input passed on by the app --------------------------------------------------------------------
 
     def do(self, name: str) -> None:
         """Carry out an action of the table."""
@@ -177,7 +160,7 @@ class SessionController:
         self.link.redraw("bar")
 
     def _hint_of_command(self, text: str) -> str:
-        """What the command in `text` takes, once words for it are being typed."""
+        """The arguments of the command in `text`, once they are being typed."""
         name, blank, _ = text.partition(" ")
         row = self.link.commands.get(name[1:]) if blank and text.startswith("/") else None
         return f"{name} {single_line(row.hint, MAX_HINT_WIDTH)} " if row is not None and row.hint else ""
@@ -238,7 +221,6 @@ class SessionController:
     # -- frames ----------------------------------------------------------------------------------------
 
     def _draw(self, moment: Moment) -> bool:
-        """React to the state, then paint it. Returns whether something still runs."""
         if not self.app.is_running or self.link.deck is None:
             return False
         state = self.link.state
@@ -247,7 +229,6 @@ class SessionController:
         return state.is_working
 
     def _advance(self) -> bool:
-        """Mark what changes with time. Returns whether something still runs."""
         if not self.app.is_running or not self.link.state.is_working:
             return False
         self.link.state.touch_running()
@@ -264,14 +245,3 @@ class SessionController:
                 self.link.redraw("bar")
 
         self.app.set_timer(prompts.DOUBLE_PRESS_SECONDS, forget)
-
-    def _repaint(self) -> None:
-        """Give every widget the palette of the theme that was just chosen."""
-        palette = self.app.palette
-        self.regions.trace.repaint(palette)
-        if self.completer is not None:
-            self.completer.repaint(palette)
-        for screen in self.app.screen_stack[1:]:
-            if isinstance(screen, Repaintable):
-                screen.repaint(palette)
-        self.link.redraw("work", "bar")

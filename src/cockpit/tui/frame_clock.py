@@ -1,7 +1,4 @@
-"""When a frame is drawn: at most thirty a second, on request, and a regular tick while something runs.
-
-Nothing is scheduled while nothing happens.
-"""
+"""Decides when a frame is drawn: on request, at most thirty a second, and regularly while something runs."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""One frame: from the state to the widgets. Nothing is decided here; `reactions` has done that before."""
+"""Paints one frame from the state. It decides nothing; `reactions` has run before."""
 
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
@@ -71,7 +71,7 @@ class Painter:
         width = work.size.width or (total if self._app.is_narrow else total * 38 // 100)
         waited = moment.now - draft.shown_at if moment.now else 0.0
         rows = work_rows(state, max(20, width), moment, draft.choice, waited, self._details)
-        work.show(rows, self._app.palette, tab_strip(state))
+        work.show(rows, tab_strip(state))
 
     def _paint_bars(self, state: ScreenState) -> None:
         app, editor = self._app, self._regions.editor
@@ -91,7 +91,7 @@ class Painter:
             waits=len(state.approvals) + len(state.questions),
             branch=state.branch,
         )
-        self._regions.top.show(top_line(status, app.size.width), app.palette)
+        self._regions.top.show(top_line(status, app.size.width))
         keys = hint_keys(
             self._keymap,
             busy=state.busy,
@@ -101,7 +101,7 @@ class Painter:
             purpose=editor.purpose,
             has_draft=bool(editor.text),
         )
-        self._regions.hints.show(hint_line(keys, app.size.width, self.hint), app.palette)
+        self._regions.hints.show(hint_line(keys, app.size.width, self.hint))
 
 
 def pending_lines(pending: list[PendingPrompt], width: int) -> list[StyledLine]:

@@ -1,7 +1,6 @@
-"""What follows from a new state before it is painted: keys are armed, Work opens for what waits, screens are
-offered, stale answers about code are asked for again.
+"""Side effects of a new state: arms keys, opens Work, offers screens, queries stale facts about code.
 
-`Reactions.react` is called once before each frame, after the events of that frame have been folded.
+`Reactions.react` runs once per frame, after the events of that frame were folded and before painting.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -62,7 +61,7 @@ class OfferedScreens:
 
 
 class Reactions:
-    """Remembers what was already offered for the session on screen."""
+    """Reacts to the state, remembering which screens were offered for the session."""
 
     def __init__(
         self,
@@ -73,7 +72,7 @@ class Reactions:
         actions: BoundActions,
         screens: OfferedScreens,
     ) -> None:
-        self.facts_loaded = False  # what the session has is known
+        self.facts_loaded = False  # commands, themes and counts are known
         self.local_models_op = ""  # the op that looks for models on this machine
         self._app, self._regions, self._link, self._draft = app, regions, link, draft
         self._actions = actions
@@ -96,7 +95,7 @@ class Reactions:
         self._offer_screens(state)
 
     def _arm_keys(self, state: ScreenState) -> None:
-        """Decide which keys answer what waits, and guard against one that was meant for a draft."""
+        """Set the keys that answer the first request, and ignore keys meant for a draft."""
         editor = self._regions.editor
         is_typing = editor.idle_seconds < 1.0
         answers: dict[str, str] = {}
@@ -128,7 +127,7 @@ class Reactions:
             editor.set_placeholder(_prompt_placeholder(state, editor))
 
     def _open_work(self, state: ScreenState) -> None:
-        """Open Work when something begins to wait, and close the narrow screen's drawer afterwards."""
+        """Open Work when a request arrives; on a narrow screen close it afterwards."""
         trace, work = self._regions.trace, self._regions.work
         waits = bool(state.approvals or state.questions)
         if waits == work.has_class("-waits"):
@@ -142,7 +141,7 @@ class Reactions:
             work.scroll_to(y=0, animate=False, force=True)
 
     def _handle_request(self, request: FrontendRequest) -> None:
-        """Take what the core asks of this frontend: an action, or the answer to a screen's op."""
+        """Handle a request of the core: an action, or the answer to a screen's op."""
         editor = self._regions.editor
         if request.kind == "action" and self._link.is_live(request.time):
             self._app.run_worker(self._run_requested_action(request.values))
@@ -158,7 +157,7 @@ class Reactions:
                     return
 
     async def _run_requested_action(self, values: Mapping[str, Json]) -> None:
-        """Carry out one of this frontend's actions for a command, with its words, and perhaps a prompt."""
+        """Run an action for a command, with its arguments, and send its prompt if it has one."""
         name = str(values.get("action", "")).replace("select_model", "model")
         action = BY_NAME.get(name) or BY_SLASH.get(name)
         table = values.get("arguments")
@@ -172,7 +171,6 @@ class Reactions:
             await self._link.prompt(str(prompt), queue=True)
 
     def _offer_screens(self, state: ScreenState) -> None:
-        """Open the screen of a new plan or form once, and ask once about trust."""
         if state.plan.request and state.plan.request in state.approvals:
             self._offer(state.plan.request, self._screens.plan)
         elif form := state.first_form:
@@ -195,7 +193,7 @@ def _prompt_placeholder(state: ScreenState, editor: PromptEditor) -> str:
     if state.approvals:
         *keys, last = [key for key in editor.answers if key in "yapn"] or ["y"]
         offered = f"{', '.join(keys)} or {last}" if keys else last
-        return f"{offered} answers; anything else is a word to the model"
+        return f"{offered} answers; any other text goes to the model"
     if state.busy:
         return "Enter steers, Tab queues, Esc interrupts"
     if state.closed:
@@ -206,8 +204,7 @@ def _prompt_placeholder(state: ScreenState, editor: PromptEditor) -> str:
 
 
 class CodeQueries:
-    """Asks for the outline of the current file and the problems when an event has made the shown ones
-    stale and the user can see them; at most one query of a kind at a time."""
+    """Queries the outline and the problems when those on screen are stale; one query of a kind at a time."""
 
     def __init__(self, app: ThemedApp, link: SessionLink) -> None:
         self._app = app
@@ -215,7 +212,7 @@ class CodeQueries:
         self._open: set[str] = set()
 
     def refresh(self) -> None:
-        """Ask for what is stale and visible."""
+        """Query what is stale and visible."""
         code = self._link.state.code
         if "servers" in code.stale:
             code.stale.discard("servers")
@@ -252,7 +249,6 @@ class CodeQueries:
         self._rest("outline")
 
     def _rest(self, kind: str) -> None:
-        """Draw the answer, and allow the next query of its kind after a pause."""
         self._link.changed()
 
         def allow() -> None:

@@ -1,7 +1,6 @@
-"""The connection between the screen and one session: it opens a channel, folds events into the state and
-submits ops. A failure becomes a line in the Trace, not the end of the screen.
+"""The connection to one session: opens a channel, folds events into the state, submits ops.
 
-Knows no widget: it calls `changed` when there is something to draw.
+A failure becomes a line in the Trace. It knows no widget and calls `changed` when there is something to draw.
 """
 
 import asyncio
@@ -32,38 +31,14 @@ _PAUSE_SECONDS = 0.004
 
 
 class SubagentFollower:
-    """Folds the events of one subagent into a state of its own, each event once."""
+    """Folds the events of one subagent, and of those below it, into a state of their own, each event once.
+    Live events that arrive before `add_past` wait until the past has been folded."""
 
     def __init__(self, agent: str, root: str) -> None:
         self.agent = agent
         self.state = ScreenState(root=root)
         self._seq = 0
-
-    def apply(self, envelope: Envelope) -> None:
-        """Fold an event of the subagent or of one below it; ignore any other."""
-        path = envelope.agent
-        if path != self.agent and not path.startswith(f"{self.agent}/"):
-            return
-        if envelope.seq > self._seq:
-            self._seq = envelope.seq
-            reduce(self.state, replace(envelope, agent="main" if path == self.agent else path))
-
-
-class SubagentWatch:
-    """Which subagent the user is looking at, if any. Events that arrive while its past is being fetched wait
-    until the past has been folded."""
-
-    def __init__(self) -> None:
-        self._follower: SubagentFollower | None = None
-        self._pending: list[Envelope] | None = None
-
-    def start(self, agent: str, root: str) -> SubagentFollower:
-        """Follow `agent`; its past is passed to `add_past`."""
-        self._follower, self._pending = SubagentFollower(agent, root), []
-        return self._follower
-
-    def stop(self) -> None:
-        self._follower = self._pending = None
+        self._pending: list[Envelope] | None = []
 
     def add_past(self, past: Iterable[Envelope]) -> None:
         """Fold the past of the subagent, then what arrived meanwhile."""
@@ -73,10 +48,12 @@ class SubagentWatch:
 
     def apply(self, envelope: Envelope) -> None:
         """Take an event of the session."""
+        path = envelope.agent
         if self._pending is not None:
             self._pending.append(envelope)
-        elif self._follower is not None:
-            self._follower.apply(envelope)
+        elif (path == self.agent or path.startswith(f"{self.agent}/")) and envelope.seq > self._seq:
+            self._seq = envelope.seq
+            reduce(self.state, replace(envelope, agent="main" if path == self.agent else path))
 
 
 class SessionLink:
@@ -91,7 +68,7 @@ class SessionLink:
         self.commands: dict[str, queries.CommandRow] = {}
         self.began = time.time()
         self.started = asyncio.Event()  # set when the session has reported its start
-        self.watch = SubagentWatch()
+        self.follower: SubagentFollower | None = None  # of the subagent on screen
         self.changed = changed
         self._is_typing = is_typing
         self._reader: asyncio.Task[None] | None = None
@@ -123,7 +100,8 @@ class SessionLink:
         try:
             async for envelope in channel.events():
                 reduce(state, envelope)
-                self.watch.apply(envelope)
+                if self.follower is not None:
+                    self.follower.apply(envelope)
                 if state.started:
                     self.started.set()
                 self.changed()

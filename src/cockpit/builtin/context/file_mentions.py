@@ -2,6 +2,7 @@
 
 import re
 
+from cockpit.fuzzy_match import rank_path
 from cockpit.plugin import hookimpl
 from cockpit.plugin.context import Context, PathRefused
 from cockpit.plugin.values import Mention, Register, Scope
@@ -26,9 +27,9 @@ async def complete_file(word: str, context: Context) -> tuple[Completion, ...]:
     scanned = 0
     async for entry in context.workspace.files.walk():
         scanned += 1
-        score = _score(wanted, entry.path.lower())
-        if score is not None:
-            matches.append((score, len(entry.path), entry.path))
+        rank = rank_path(wanted, entry.path.lower())
+        if rank is not None:
+            matches.append((rank, len(entry.path), entry.path))
         if scanned >= MAX_SCANNED:
             break
     completions: list[Completion] = []
@@ -36,19 +37,6 @@ async def complete_file(word: str, context: Context) -> tuple[Completion, ...]:
         folder, _, name = path.rpartition("/")
         completions.append(Completion(f'@"{path}" ' if " " in path else f"@{path} ", name, folder, 0, 0))
     return tuple(completions)
-
-
-def _score(wanted: str, path: str) -> int | None:
-    """Score a match, 0 best: the name begins with `wanted`, contains it, the path does, letters in order."""
-    name = path.rpartition("/")[2]
-    if not wanted or name.startswith(wanted):
-        return 0
-    if wanted in name:
-        return 1
-    if wanted in path:
-        return 2
-    letters = iter(path)
-    return 3 if all(letter in letters for letter in wanted) else None
 
 
 async def expand_file(word: str, context: Context) -> Block | None:

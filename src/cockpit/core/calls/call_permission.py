@@ -194,9 +194,9 @@ async def permit_call(
             return Permission(False, preview, _denial_text(verdict))
         case "ask":
             pass
-    request = replace(
-        _approval_request(agent, tool, call, preview, verdict), held=_describe_sandbox(preview, isolation)
-    )
+    held, confined = _describe_sandbox(preview, isolation)
+    request = _approval_request(agent, tool, call, preview, verdict)
+    request = replace(request, held=held, confined=confined)
     if refusal := await _run_permission_guards(agent, call, request):
         deciding.record("deny", "guard")
         return Permission(False, preview, f"refused by {refusal}")
@@ -254,15 +254,15 @@ def _sends(verdict: Verdict) -> bool:
     return bool(verdict.capabilities & SENDING_CAPABILITIES)
 
 
-def _describe_sandbox(preview: Preview | None, isolation: Isolation) -> str:
-    """What the program can touch, for the user."""
+def _describe_sandbox(preview: Preview | None, isolation: Isolation) -> tuple[str, bool]:
+    """What the program can touch, for the user, and whether the sandbox confines it."""
     if preview is None or preview.launch is None:
-        return ""
+        return "", False
     profile = preview.launch.profile
     if isolation.level == "none" or profile == "none":
-        return "not held in: it runs with your rights"
+        return "not held in: it runs with your rights", False
     part = "" if isolation.level == "full" else " (partial: files and TCP only)"
-    return f"{PROFILE_TEXTS[profile]}{part}"
+    return f"{PROFILE_TEXTS[profile]}{part}", True
 
 
 def _approval_request(
@@ -286,6 +286,7 @@ def _approval_request(
         options=options,
         expires=agent.services.approvals.timeout(agent.state.origin),
         note=_problems_note(preview),
+        new_problems=_count_new_problems(preview),
         whole=preview is not None and preview.whole,
         remembers=offer.session,
         keeps=offer.always,
@@ -308,6 +309,11 @@ def _problems_note(preview: Preview | None) -> str:
     gone = f" ({checked.gone} gone)" if checked.gone else ""
     looked = f", {checked.files} files looked at" if checked.files > 1 else ""
     return f"new problems: {len(checked.new)}{gone}{looked}{' - ' if shown else ''}{shown}"
+
+
+def _count_new_problems(preview: Preview | None) -> int | None:
+    checked = preview.checked if preview is not None else None
+    return None if checked is None or checked.state == "unknown" else len(checked.new)
 
 
 def _call_title(tool: Tool, call: ToolCall) -> str:

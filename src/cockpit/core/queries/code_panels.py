@@ -110,7 +110,9 @@ def _server_row(row: ServerRow) -> PanelRow:
 
 def _index_row(done: int, known: int) -> PanelRow:
     """The progress of the index. Before the first answer of its process only one file is known."""
-    return PanelRow(f"index  {done} of {known} files" if known > 1 else "index  looks for files", "indexing")
+    if known <= 1:
+        return PanelRow("index  looks for files", "indexing", files_read=0)
+    return PanelRow(f"index  {done} of {known} files", "indexing", files_read=done, files_known=known)
 
 
 def _problem_row(row: ProblemRow) -> PanelRow:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable
 from itertools import takewhile
 
+from cockpit.fuzzy_match import LETTERS, rank_name
 from cockpit.navigation.index.definitions import CLASS_KINDS, IndexedDefinition
 from cockpit.navigation.index.file_facts import FileCatalog, FileFacts
 from cockpit.navigation.index.parsed_file import NameBinding, ParsedFile, ParsedFiles, node_text
@@ -17,7 +18,6 @@ TEST_PATH = re.compile(
 VENDORED_PATH = re.compile(
     r"(^|/)(vendor|third[-_]?party|external|extern|deps|dist|build|generated|migrations)(/|$)|\.min\."
 )
-INITIAL = re.compile(r"(?:^|[_\W])([A-Za-z])|(?<=[a-z\d])([A-Z])|([A-Z])(?=[a-z])")
 MAX_MATCHES = 3
 TYPE_KINDS = CLASS_KINDS | {"type", "namespace"}
 LANGUAGE_FAMILIES = {
@@ -29,30 +29,6 @@ LANGUAGE_FAMILIES = {
 }
 
 
-def match_rank(query: str, name: str) -> int:
-    """How well a name matches, 0 best; -1 if it does not.
-
-    Exact, exact but for case, prefix, initials (`gvs` for `get_value_set`, `QS` for `QuerySet`), substring.
-    """
-    if name == query:
-        return 0
-    lower_name, lower_query = name.lower(), query.lower()
-    if lower_name == lower_query:
-        return 1
-    if lower_name.startswith(lower_query):
-        return 2 if name.startswith(query) else 3
-    if len(query) > 1 and initials(name).startswith(lower_query):
-        return 4
-    if lower_query in lower_name:
-        return 5
-    return -1
-
-
-def initials(name: str) -> str:
-    """The first letters of the words in a name, in lower case."""
-    return "".join(a or b or c for a, b, c in INITIAL.findall(name)).lower()
-
-
 def search_definitions(
     files: Iterable[FileFacts], query: str, limit: int
 ) -> list[tuple[str, IndexedDefinition]]:
@@ -62,11 +38,11 @@ def search_definitions(
     matches: list[tuple[tuple[int, int, int, int, str, int], str, IndexedDefinition]] = []
     for facts in files:
         words = facts.names.decode("utf-8", "replace").split("\n")
-        ranks = {name: rank for name in words if name and (rank := match_rank(last, name)) >= 0}
+        ranks = {name: rank for name in words if name and (rank := rank_name(last, name)) is not None}
         file_rank = path_rank(facts.path) if ranks else 0
         for row in facts.definitions() if ranks else ():
-            rank = ranks.get(row.name, -1)
-            if rank < 0 or not f".{row.container}".lower().endswith(ending):
+            rank = ranks.get(row.name, LETTERS)
+            if rank >= LETTERS or not f".{row.container}".lower().endswith(ending):
                 continue
             depth = row.container.count(".") + (1 if row.container else 0)
             key = (rank, file_rank, depth, len(row.name), facts.path, row.line)

@@ -1,4 +1,4 @@
-"""Answers to what waits for the user: approvals, with a note where they are rejected, and questions."""
+"""Answers approvals, with a note to the model when one is rejected, and questions."""
 
 from dataclasses import replace
 
@@ -17,7 +17,7 @@ from cockpit.tui.work.approval_draft import ApprovalDraft, ApprovalPiece
 from cockpit.tui.work.view import WorkView
 
 DECISIONS: tuple[Decision, ...] = ("allow_once", "allow_session", "allow_always")
-_HUNK_FOOT = "Esc done (nothing is written yet)   Ctrl+Z undo   Ctrl+R as it was sent"
+_HUNK_FOOT = "Esc done (nothing is written yet)   Ctrl+Z undo   Ctrl+R restore the original"
 _VIEW_KEYS = {"y": "once", "a": "session", "p": "always", "n": "reject", "e": "edit hunk"}
 
 
@@ -76,7 +76,7 @@ async def choose_option(
 
 
 def toggle_piece(link: SessionLink, draft: ApprovalDraft, name: str) -> None:
-    """Take or leave a hunk, or all hunks of a file."""
+    """Accept or leave out a hunk, or all hunks of a file."""
     request = link.state.first_approval
     if request is not None and approval_draft.can_choose(request):
         left_out = approval_draft.toggle_piece(request, draft.choice.left_out, name)
@@ -85,7 +85,7 @@ def toggle_piece(link: SessionLink, draft: ApprovalDraft, name: str) -> None:
 
 
 async def view_approval(app: ThemedApp, link: SessionLink, editor: PromptEditor, draft: ApprovalDraft) -> str:
-    """Show all of an approval on the whole screen. Returns the action its reader was left with, or ""."""
+    """Show the whole approval in a reader. Returns the action of the key that closed it, or ""."""
     request = link.state.first_approval
     if request is None:
         return ""
@@ -95,7 +95,7 @@ async def view_approval(app: ThemedApp, link: SessionLink, editor: PromptEditor,
         return [line for line, _ in rows]
 
     keys = [(key, _VIEW_KEYS[key]) for key in editor.answers if key in _VIEW_KEYS]
-    key = await app.push_screen_wait(TextReader(app.palette, "Approval", lay_out, keys=keys))
+    key = await app.push_screen_wait(TextReader("Approval", lay_out, keys=keys))
     if key and request.id not in list(link.state.approvals)[:1]:
         app.notify("the approval you answered is no longer open; look at the one on screen now")
         return ""
@@ -118,12 +118,11 @@ async def edit_hunk(
         return
     original = approval_draft.piece_text(piece, {})
     if clean(original) != original:
-        # Cleaned, they would be lost from the file; shown as they are, they would drive the terminal.
-        app.notify("this hunk holds control characters; it can be accepted or rejected, not edited here")
+        # Cleaning would remove them from the file; drawing them would send them to the terminal.
+        app.notify("this hunk contains control characters; it can be accepted or rejected, not edited here")
         return
     line = piece.row.line if piece.row is not None else 1
     dialog = TextEditDialog(
-        app.palette,
         "Edit",
         approval_draft.piece_text(piece, draft.choice.edits),
         _HUNK_FOOT,
@@ -142,13 +141,13 @@ async def edit_hunk(
 
 
 def _accepts_key(app: ThemedApp, editor: PromptEditor, draft: ApprovalDraft, action: str) -> bool:
-    """Whether the key for `action` was meant for what is on screen; one that came too soon is dropped, or
-    begins a prompt."""
+    """Whether the key for `action` counts as an answer; a key that came too soon is dropped, or begins a
+    prompt."""
     match draft.judge_key():
         case "answer":
             return True
         case "warn":
-            app.notify("this is another question: read it, then answer", timeout=2)
+            app.notify("this is a new question: read it before you answer", timeout=2)
         case "drop":
             pass
         case "write":
@@ -158,7 +157,6 @@ def _accepts_key(app: ThemedApp, editor: PromptEditor, draft: ApprovalDraft, act
 
 
 def _hunk_to_edit(request: ApprovalRequested, row_action: str) -> ApprovalPiece | None:
-    """The hunk whose row has the cursor, else the only one that can be edited."""
     pieces = [
         piece
         for piece in approval_draft.approval_pieces(request)

@@ -1,8 +1,9 @@
-"""Code navigation without a model: go to a symbol, its uses and callers, problems, renaming, servers."""
+"""Code navigation without a model: symbols, references, callers, problems, renaming."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
+from cockpit.fuzzy_match import best_matches
 from cockpit.protocol.code import (
     Navigate,
     Place,
@@ -19,10 +20,10 @@ from cockpit.tui.actions.open_location import open_location
 from cockpit.tui.render.widgets import ThemedApp
 from cockpit.tui.screens.dialogs import TextDialog
 from cockpit.tui.screens.live_picker import LiveAnswer, LivePicker, PickedLocation
-from cockpit.tui.screens.picker import PickerChoice, match_score
+from cockpit.tui.screens.picker import PickerChoice
 from cockpit.tui.session_link import SessionLink
 
-_PICK_FOOT = "Enter choose   Esc leave"
+_PICK_FOOT = "Enter choose   Esc close"
 _SEVERITIES = ("error", "warning", "info", "hint")
 _SEVERITY_SIGNS = {"error": "✗", "warning": "▲", "info": "·", "hint": "·"}
 _RELATION_TITLES = {"references": "References of", "callers": "Callers of"}
@@ -45,7 +46,7 @@ async def go_to_symbol_in_file(app: ThemedApp, link: SessionLink) -> None:
     async def ask(text: str) -> LiveAnswer:
         return _definition_choices(_filter_rows(await link.ask(Symbols("", path)), text), in_one_file=True)
 
-    await _pick_and_open(app, link, LivePicker(app.palette, single_line(path), ask))
+    await _pick_and_open(app, link, LivePicker(single_line(path), ask))
 
 
 async def show_problems(app: ThemedApp, link: SessionLink) -> None:
@@ -55,7 +56,7 @@ async def show_problems(app: ThemedApp, link: SessionLink) -> None:
         reply = await query_problems(link)
         if not isinstance(reply, ProblemRows):
             return LiveAnswer((), note=_refusal_reason(reply))
-        rows = [row for row in reply.rows if not text or match_score(text, f"{row.message} {row.path}") > 0]
+        rows = best_matches(text, reply.rows, lambda row: f"{row.message} {row.path}")
         rows.sort(key=lambda row: (_SEVERITIES.index(row.severity), row.path, row.line))
         choices = [
             PickerChoice(
@@ -70,7 +71,7 @@ async def show_problems(app: ThemedApp, link: SessionLink) -> None:
         note = single_line(reply.note) or ("" if rows else "none known")
         return LiveAnswer(choices, servers, reply.complete, note)
 
-    await _pick_and_open(app, link, LivePicker(app.palette, "Problems", ask))
+    await _pick_and_open(app, link, LivePicker("Problems", ask))
 
 
 async def query_problems(link: SessionLink) -> Reply:
@@ -95,7 +96,7 @@ async def find_related(app: ThemedApp, link: SessionLink, relation: Relation, ti
         return _use_choices(_filter_rows(await link.ask(Navigate(relation, start.value)), text))
 
     heading = f"{_RELATION_TITLES.get(relation, relation)} {link.state.code.symbol or start.value}"
-    await _pick_and_open(app, link, LivePicker(app.palette, heading, ask))
+    await _pick_and_open(app, link, LivePicker(heading, ask))
 
 
 async def rename_symbol(app: ThemedApp, link: SessionLink) -> None:
@@ -104,8 +105,8 @@ async def rename_symbol(app: ThemedApp, link: SessionLink) -> None:
     if picked is None:
         return
     old = link.state.code.symbol
-    foot = "Enter shows every change first   Esc leave"
-    new = await app.push_screen_wait(TextDialog(app.palette, f"Rename {old} to", picked.value, old, foot))
+    foot = "Enter shows every change first   Esc close"
+    new = await app.push_screen_wait(TextDialog(f"Rename {old} to", picked.value, old, foot))
     if new and new != old:
         await link.call_tool("rename", {"symbol": picked.value, "to": new})
 
@@ -115,7 +116,7 @@ async def _pick_symbol(
     link: SessionLink,
     title: str,
     typed: str = "",
-    foot: str = "Enter open   Tab look   Esc leave",
+    foot: str = "Enter open   Tab preview   Esc close",
 ) -> PickedLocation | None:
     """Let the user pick a symbol of the workspace; its name becomes the current symbol."""
     names: dict[str, str] = {}
@@ -127,7 +128,7 @@ async def _pick_symbol(
         return _definition_choices(reply, progress=_index_progress(link))
 
     placeholder = "a name, or the beginnings of its words"
-    picker = LivePicker(app.palette, title, ask, placeholder=placeholder, typed=typed, foot=foot)
+    picker = LivePicker(title, ask, placeholder=placeholder, typed=typed, foot=foot)
     picked = await app.push_screen_wait(picker)
     if picked is not None:
         link.state.code.symbol = names.get(picked.value, "")
@@ -141,7 +142,6 @@ async def _pick_and_open(app: ThemedApp, link: SessionLink, picker: LivePicker) 
 
 
 async def _current_symbol(link: SessionLink) -> str:
-    """The name of the definition at the current line, or of the symbol picked last."""
     code = link.state.code
     if code.current_file and code.line:
         reply = await link.ask(Place(code.current_file, code.line, 1))
@@ -153,10 +153,12 @@ async def _current_symbol(link: SessionLink) -> str:
 def _index_progress(link: SessionLink) -> str:
     """How far the index is, as Work shows it; empty when it is complete."""
     rows = link.state.panels.get("servers", ())
-    texts = (row.text for row in rows if row.state == "indexing")
-    text = next((text for text in texts if text.startswith("index  ")), "")
-    files = single_line(text.removeprefix("index  ").removesuffix(" files"))
-    return f"reading files: {files}" if " of " in files else files and "looking for files"
+    index = next((row for row in rows if row.files_read is not None), None)
+    if index is None:
+        return ""
+    if index.files_known:
+        return f"reading files: {index.files_read} of {index.files_known}"
+    return "looking for files"
 
 
 def _refusal_reason(reply: Reply) -> str:
@@ -167,9 +169,8 @@ def _filter_rows(reply: Reply, text: str) -> Reply:
     """Keep only the rows that match `text`, the best first; unchanged where nothing is typed."""
     if not text or not isinstance(reply, SymbolRows):
         return reply
-    scored = [(match_score(text, f"{row.name} {row.path} {row.text}"), row) for row in reply.rows]
-    matches = sorted((item for item in scored if item[0] > 0), key=lambda item: -item[0])
-    return SymbolRows(tuple(row for _, row in matches), reply.complete, reply.note)
+    rows = best_matches(text, reply.rows, lambda row: f"{row.name} {row.path} {row.text}")
+    return replace(reply, rows=tuple(rows))
 
 
 def _location(row: SymbolRow) -> str:

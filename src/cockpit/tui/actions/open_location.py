@@ -1,4 +1,4 @@
-"""Opening a file at a line and column: in the user's editor, or in the viewer where there is none."""
+"""Opens a file at a line and column: in the user's editor, or in the viewer if none is set."""
 
 import asyncio
 import os
@@ -24,7 +24,7 @@ async def open_location(app: ThemedApp, link: SessionLink, location: str, *, vie
 async def open_in_editor(
     app: ThemedApp, link: SessionLink, path: str, line: int = 1, column: int = 1
 ) -> None:
-    """Open in `$VISUAL` or `$EDITOR`: an editor of the terminal gets the terminal, another its own window."""
+    """Open in `$VISUAL` or `$EDITOR`, which runs in this terminal or opens a window."""
     editor = editors.configured_editor(os.environ)
     if not editor:
         await open_in_viewer(app, link, path, line, column)
@@ -57,19 +57,18 @@ def _mark_current(link: SessionLink, path: str, line: int) -> None:
 
 
 def _run_in_terminal(app: ThemedApp, argv: tuple[str, ...]) -> None:
-    """Run an editor in the terminal. The loop stops meanwhile, as the editor has the terminal."""
+    """Run an editor in the terminal. The event loop stops while the editor has the terminal."""
     try:
-        with app.suspend():  # nothing may raise in it: it would not take the terminal back
+        with app.suspend():  # an exception inside would leave the terminal suspended
             problem = _run_editor(argv)
     except SuspendNotSupported:
-        problem = "this terminal cannot be lent to an editor; Tab shows the file here"
+        problem = "this terminal cannot be suspended for an editor; Tab previews the file here"
     if problem:
         app.notify(problem, severity="warning")
     app.refresh(layout=True)
 
 
 def _run_editor(argv: tuple[str, ...]) -> str:
-    """Run the editor until it ends; returns what went wrong."""
     try:
         code = subprocess.run(argv, check=False).returncode
     except OSError as error:
@@ -78,7 +77,7 @@ def _run_editor(argv: tuple[str, ...]) -> str:
 
 
 def _start_window(argv: tuple[str, ...]) -> str:
-    """Start an editor that has a window of its own and outlives cockpit; returns what went wrong."""
+    """Start a graphical editor, which outlives cockpit. Returns an error message or ""."""
     quiet = subprocess.DEVNULL
     try:
         subprocess.Popen(argv, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=os.name != "nt")

@@ -1,4 +1,4 @@
-"""The palette and the help page: every action and every command, by name and by key."""
+"""The palette and the help page, which list every action and command."""
 
 from collections.abc import Awaitable, Callable
 
@@ -13,8 +13,8 @@ from cockpit.tui.session_link import SessionLink
 _GROUP_TITLES: tuple[tuple[ActionGroup, str], ...] = (
     ("prompt", "Writing"),
     ("approval", "While an approval waits (the Composer empty, or Work in focus)"),
-    ("view", "Looking"),
-    ("code", "Code, without any model"),
+    ("view", "View"),
+    ("code", "Code navigation"),
     ("trace", "In the Trace (F3)"),
     ("work", "In Work (F5)"),
     ("session", "Session"),
@@ -36,7 +36,7 @@ async def open_palette(
     run: Callable[[str], Awaitable[None]],
     send: Callable[[str], Awaitable[None]],
 ) -> None:
-    """Choose an action to `run`, or a command to `send`; one that takes words goes to the Composer first."""
+    """Choose an action to `run` or a command to `send`; a command with arguments goes to the Composer."""
     choices: list[PickerChoice] = []
     for action in ACTIONS:
         if action.listed:
@@ -47,7 +47,7 @@ async def open_palette(
     for row in link.commands.values():
         if row.name not in BY_SLASH:
             choices.append(PickerChoice(f"/{row.name}", f"/{row.name}", row.description, row.hint))
-    picker = Picker(app.palette, "Everything", choices, placeholder="what do you want?")
+    picker = Picker("Everything", choices, placeholder="what do you want?")
     chosen = await app.push_screen_wait(picker)
     if chosen is None:
         return
@@ -61,8 +61,8 @@ async def open_palette(
 
 
 async def show_help(app: ThemedApp, link: SessionLink, keymap: Keymap) -> None:
-    """Show every key and command there is now."""
-    reader = TextReader(app.palette, "Keys and commands", lambda width: _help_lines(link, keymap, width))
+    """Show all keys and commands."""
+    reader = TextReader("Keys and commands", lambda width: _help_lines(link, keymap, width))
     await app.push_screen_wait(reader)
 
 

@@ -1,9 +1,7 @@
-"""What this frontend remembers between two runs: the chosen theme, and the folders the user does not
-trust.
-"""
+"""Preferences stored between runs: the chosen theme, and the folders that the user does not trust."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -22,8 +20,8 @@ _TRUST_TEXT = (
     "A folder can carry settings, instructions, hooks, servers and plugins that act by themselves. "
     "In a trusted folder cockpit uses them.",
     "",
-    "Not trusted: cockpit still reads, searches and edits here, and asks as always; nothing of the "
-    "folder's own configuration is read or run.",
+    "Not trusted: cockpit still reads, searches and edits here, and asks as always; the folder's "
+    "own configuration is neither read nor run.",
 )
 
 
@@ -35,7 +33,7 @@ class Preferences:
     refused: list[str] = field(default_factory=list)
 
     def save(self) -> None:
-        """Write the file beside the sessions; a write that fails loses only convenience."""
+        """Write the file beside the sessions; errors are ignored, as only convenience is lost."""
         path = _preferences_path()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -64,14 +62,13 @@ def _preferences_path() -> Path:
 
 
 class ThemeSelection:
-    """The theme in use. `requested` is used as soon as it is known: a plugin may provide it later than the
-    files do. `repaint` is called after each change."""
+    """The theme in use. The requested theme is used as soon as it is known: a plugin may provide it later
+    than the files do."""
 
-    def __init__(self, app: ThemedApp, preferences: Preferences, repaint: Callable[[], None]) -> None:
+    def __init__(self, app: ThemedApp, preferences: Preferences) -> None:
         self._app = app
         self._preferences = preferences
         self._requested = app.options.theme or preferences.theme
-        self._repaint = repaint
 
     def load_files(self) -> list[str]:
         """Register the themes of files. Returns what is wrong with some."""
@@ -101,7 +98,9 @@ class ThemeSelection:
         if self._app.theme != name:
             self._app.theme = name
         self._app.palette = themes.Palette(themes.theme_colours(self._app.current_theme))
-        self._repaint()
+        for screen in self._app.screen_stack:
+            for widget in screen.walk_children():
+                widget.refresh()
 
     def select(self, name: str) -> bool:
         """Switch to a theme and remember it; false where there is none of that name."""
@@ -117,8 +116,8 @@ class ThemeSelection:
         app, before = self._app, self._app.theme
         names = sorted(app.available_themes, key=lambda name: (not name.startswith("cockpit"), name))
         choices = [PickerChoice(name, name, self._kind(name), now=name == before) for name in names]
-        foot = "Up, Down look   Enter keep   Esc as before"
-        picker = Picker(app.palette, "Theme", choices, preview=self.use, foot=foot)
+        foot = "Up, Down preview   Enter select   Esc cancel"
+        picker = Picker("Theme", choices, preview=self.use, foot=foot)
         chosen = await app.push_screen_wait(picker)
         if chosen is None or not self.select(chosen):
             self.use(before)
@@ -129,7 +128,7 @@ class ThemeSelection:
 
 
 def is_trust_refused(preferences: Preferences, root: str) -> bool:
-    """Whether the user has said not to trust the folder `root`."""
+    """Whether the user refused to trust the folder `root`."""
     return _real_path(root) in preferences.refused
 
 
@@ -141,10 +140,10 @@ async def ask_trust(
     app: ThemedApp, link: SessionLink, preferences: Preferences, editor: PromptEditor, quiet: float = 0.0
 ) -> None:
     """Ask whether to trust the folder; for `quiet` seconds what is typed goes to the Composer."""
-    keys = (("y", "trust it"), ("n", "not now, work without"))
+    keys = (("y", "trust it"), ("n", "not now"))
     folder = _real_path(link.root)
     title = f"Do you trust {link.root}?"
-    dialog = ConfirmDialog(app.palette, title, _TRUST_TEXT, keys, quiet=quiet, early=editor.insert)
+    dialog = ConfirmDialog(title, _TRUST_TEXT, keys, quiet=quiet, early=editor.insert)
     answer = await app.push_screen_wait(dialog)
     others = [path for path in preferences.refused if path != folder]
     if answer == "y":

@@ -1,5 +1,7 @@
-"""What the user writes and sends: prompts, slash commands, shell commands; and the keys Esc and Ctrl+C
-in the Composer. Esc elsewhere: `controller.key_typed` for Trace and Work, and each screen for itself."""
+"""Sends prompts, slash commands and shell commands; handles Esc and Ctrl+C in the Composer.
+
+Esc elsewhere: `controller.key_typed` for Trace and Work, and each screen for itself.
+"""
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -95,7 +97,7 @@ async def choose_from_history(app: ThemedApp, editor: PromptEditor) -> None:
     """Choose an earlier prompt, the newest first, and put it into the Composer."""
     texts = list(dict.fromkeys(reversed(editor.prompts.texts)))
     choices = [PickerChoice(str(number), single_line(text)) for number, text in enumerate(texts)]
-    chosen = await app.push_screen_wait(Picker(app.palette, "Earlier prompts", choices))
+    chosen = await app.push_screen_wait(Picker("Earlier prompts", choices))
     if chosen is not None:
         editor.put(texts[int(chosen)])
     editor.focus()
@@ -133,11 +135,7 @@ async def interrupt(
 
 
 async def clear_or_quit(
-    app: ThemedApp,
-    link: SessionLink,
-    editor: PromptEditor,
-    presses: DoublePress,
-    show_hint: ShowHint,
+    app: ThemedApp, link: SessionLink, editor: PromptEditor, presses: DoublePress, show_hint: ShowHint
 ) -> None:
     """Ctrl+C: copy the selection, else clear the draft, else interrupt; pressed twice: quit."""
     if editor.selected_text or app.screen.get_selected_text():

@@ -1,5 +1,4 @@
-"""Opening sessions: the first entry, what can be tried, what the session has; another session in place of the
-current one; leaving."""
+"""Opens, switches and leaves sessions; collects the facts that a new session shows."""
 
 import os
 import time
@@ -50,7 +49,7 @@ async def choose_session(app: ThemedApp, link: SessionLink) -> str | None:
     now = None if app.options.still else time.time()
     choices = [PickerChoice("", "start a new session")]
     choices += [_session_choice(row, link.state.session, now) for row in rows]
-    picker = Picker(app.palette, f"Sessions of {app.project}", choices, foot="Enter open   Esc stay")
+    picker = Picker(f"Sessions of {app.project}", choices, foot="Enter open   Esc close")
     chosen = await app.push_screen_wait(picker)
     return None if chosen == link.state.session else chosen
 
@@ -125,8 +124,8 @@ def offer_local_models(link: SessionLink, request: FrontendRequest) -> None:
 async def quit_app(app: ThemedApp, link: SessionLink) -> None:
     """Leave the cockpit; while a turn runs, only after asking."""
     if link.state.busy:
-        lines = ["A turn is still running. Leaving interrupts it; the session is kept and can be resumed."]
-        dialog = ConfirmDialog(app.palette, "Leave?", lines, (("y", "leave"), ("n", "stay")))
+        lines = ["A turn is still running. Quitting interrupts it; the session is saved and can be resumed."]
+        dialog = ConfirmDialog("Quit?", lines, (("y", "quit"), ("n", "stay")))
         if await app.push_screen_wait(dialog) != "y":
             return
     await link.leave()

@@ -1,8 +1,7 @@
-"""The table of everything the user can do: keys, palette, help, hints and slash commands come from it.
+"""The table of all actions, from which keys, palette, help, hints and slash commands are made.
 
-The user's own keys come from `keys.toml` beside their settings, or from Claude's `keybindings.json` as it is.
-`keys.toml` maps the name of an action to a key or keys: `palette = "ctrl+k"`, `copy = ["f2", "ctrl+y"]`; an
-empty list removes the key. `action_bindings` binds each action to its function.
+Users bind keys in `keys.toml` beside their settings, which maps action names to keys: `palette = "ctrl+k"`,
+`copy = ["f2", "ctrl+y"]`; an empty list removes the key. Claude's `keybindings.json` is read as well.
 """
 
 import json
@@ -53,12 +52,12 @@ ACTIONS: tuple[TuiAction, ...] = (
     TuiAction("copy", ("f2",), "copy the selection or the last answer", "view", ("copy",), everywhere=True),
     TuiAction("trace", ("f3",), "go to the Trace", "view", everywhere=True),
     TuiAction("composer", ("f4",), "go to the Composer", "view", everywhere=True),
-    TuiAction("work", ("f5",), "go to Work; open or shut it when narrow", "view", everywhere=True),
+    TuiAction("work", ("f5",), "go to Work; open or close it when narrow", "view", everywhere=True),
     TuiAction(
         "expand", ("ctrl+o",), "open or fold tool output and thoughts", "view", ("display",), everywhere=True
     ),
     TuiAction("todo", ("ctrl+t",), "show the todo list", "view", everywhere=True),
-    TuiAction("redraw", ("ctrl+l",), "draw the screen again", "view", everywhere=True),
+    TuiAction("redraw", ("ctrl+l",), "redraw the screen", "view", everywhere=True),
     TuiAction("suspend", ("ctrl+z",), "suspend to the shell", "view", everywhere=True),
     TuiAction("theme", (), "choose a theme", "view", ("theme",)),
     TuiAction("changes", (), "what this session changed, as a diff", "view", ("diff", "changes")),

@@ -1,4 +1,4 @@
-"""The actions that change only what is shown: focus, folding, Work and its tabs, searching, copying."""
+"""Actions that change only what is shown: focus, folding, tabs of Work, search, copying."""
 
 import asyncio
 import os
@@ -24,13 +24,13 @@ from cockpit.tui.work.view import WorkView
 
 @runtime_checkable
 class FoldableScreen(Protocol):
-    """A screen with a Trace of its own."""
+    """A screen that has its own Trace."""
 
     def toggle_folds(self) -> None: ...
 
 
 def toggle_folds(app: ThemedApp, link: SessionLink) -> None:
-    """Open what is folded since the last prompt; when all of it is open, fold it."""
+    """Open the folded entries since the last prompt; if all are open, fold them."""
     if isinstance(app.screen, FoldableScreen):
         app.screen.toggle_folds()
         return
@@ -67,7 +67,7 @@ def focus_work(
 ) -> None:
     """On a wide screen: go to Work, and from it close it; on a narrow one: open or close the drawer."""
     if app.is_narrow:
-        # A drawer that opened by itself, for an approval, takes the focus before it is closed.
+        # The first key focuses a drawer that opened by itself; the second closes it.
         opens = not work.has_class("-open") or (work.has_class("-waits") and not work.has_focus)
         work.set_class(opens, "-open")
         (work if opens else editor).focus()
@@ -101,7 +101,7 @@ def open_tab(app: ThemedApp, link: SessionLink, trace: TraceView, work: WorkView
     """Show a tab of Work, opening Work where it is closed."""
     if app.is_narrow and not work.has_class("-open"):
         work.add_class("-open")
-        # What is painted between the new class and its layout would stay on screen where nothing changes.
+        # Rows painted between the new class and its layout would otherwise stay on screen.
         app.call_after_refresh(redraw_all, app)
     reveal_work(trace, work)
     code = link.state.code
@@ -150,7 +150,7 @@ def find_again(app: ThemedApp, trace: TraceView, step: int) -> None:
 
 
 async def copy_text(app: ThemedApp, state: ScreenState, editor: PromptEditor) -> None:
-    """Copy the selection or the source of the last answer, and report which way it went."""
+    """Copy the selection or the source of the last answer, and report how."""
     text, what = editor.selected_text or app.screen.get_selected_text() or "", "the selection"
     if not text:
         answers = (entry.text for entry in reversed(state.entries) if isinstance(entry, AnswerEntry))
@@ -166,13 +166,13 @@ async def copy_text(app: ThemedApp, state: ScreenState, editor: PromptEditor) ->
 
 
 def edit_draft_externally(app: ThemedApp, editor: PromptEditor) -> None:
-    """Edit the draft in `$VISUAL` or `$EDITOR`. The loop stops meanwhile, as the editor has the terminal."""
+    """Edit the draft in `$VISUAL` or `$EDITOR`. The event loop stops while the editor has the terminal."""
     command = editors.configured_editor(os.environ) or ("notepad" if os.name == "nt" else "vi")
     try:
-        with app.suspend():  # nothing may raise in it: it would not take the terminal back
+        with app.suspend():  # an exception inside would leave the terminal suspended
             text, problem = editors.edit_text(command, editor.text)
     except SuspendNotSupported:
-        text, problem = editor.text, "this terminal cannot be lent to an editor"
+        text, problem = editor.text, "this terminal cannot be suspended for an editor"
     if problem:
         app.notify(problem, severity="warning")
     else:
@@ -192,4 +192,4 @@ async def show_changes(app: ThemedApp, link: SessionLink, path: str = "") -> Non
     added, removed = sum(diff.added for diff in diffs), sum(diff.removed for diff in diffs)
     right = f"{format_count(len(diffs), 'file')}   +{added} -{removed}"
     title = "Changed in this session"
-    await app.push_screen_wait(TextReader(app.palette, title, diff_lines(diffs), right=right))
+    await app.push_screen_wait(TextReader(title, diff_lines(diffs), right=right))

@@ -1,5 +1,5 @@
 """The Composer: where the user writes prompts, notes and answers.
 
-`editor` is the widget with its history, `completion` offers what can stand at the cursor. It posts messages
-and decides nothing. Imports neither the Trace nor Work.
+`editor` is the widget with its history, `completion` lists what can be inserted at the cursor. They post
+messages and decide nothing. Imports neither the Trace nor Work.
 """

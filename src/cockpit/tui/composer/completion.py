@@ -1,6 +1,6 @@
-"""Completion of the draft: a command at its start, a file after `@`, what a plugin knows after `#`.
+"""Completion of the draft: commands at its start, files and symbols after `@`, plugins' references after `#`.
 
-`Completer` asks what could stand at the cursor, the popup offers it, and what is chosen goes into the draft.
+`Completer` queries the completions at the cursor, the popup lists them, the chosen one is inserted.
 """
 
 import asyncio
@@ -17,7 +17,6 @@ from cockpit.protocol.queries import Complete, Completion, Completions, Query, R
 from cockpit.protocol.safe_text import single_line
 from cockpit.tui.composer.editor import PopupKey, PromptEditor
 from cockpit.tui.render.layout import Piece, StyledLine, cell_width, shorten, shorten_path
-from cockpit.tui.render.themes import Palette
 from cockpit.tui.render.widgets import to_strip
 
 MAX_ROWS = 8
@@ -66,9 +65,8 @@ class CompletionPopup(Widget):
             super().__init__()
             self.completion = completion
 
-    def __init__(self, palette: Palette) -> None:
+    def __init__(self) -> None:
         super().__init__(id="popup")
-        self.palette = palette
         self.rows: tuple[Completion, ...] = ()
         self._chosen = 0
 
@@ -98,14 +96,14 @@ class CompletionPopup(Widget):
     def render_line(self, y: int) -> Strip:
         index = self._first + y
         if index >= len(self.rows):
-            return to_strip(StyledLine([], "body/panel"), self.size.width, self.palette)
+            return to_strip(StyledLine([], "body/panel"), self.size.width, self)
         chosen = index == self._chosen
         line = _popup_line(self.rows[index], chosen, self.size.width)
         if y == MAX_ROWS - 1 and index < len(self.rows) - 1:
             line.right = [
                 (f"{len(self.rows) - index - 1} more ", f"faint/{'selection' if chosen else 'panel'}")
             ]
-        return to_strip(line, self.size.width, self.palette)
+        return to_strip(line, self.size.width, self)
 
     def on_click(self, event: events.Click) -> None:
         index = self._first + event.y
@@ -186,10 +184,6 @@ class Completer:
         editor.move_cursor((before.count("\n"), len(before.rpartition("\n")[2])))
         self._offer(())
         editor.focus()
-
-    def repaint(self, palette: Palette) -> None:
-        self._popup.palette = palette
-        self._popup.refresh()
 
     def _cursor(self) -> int:
         row, column = self._editor.cursor_location

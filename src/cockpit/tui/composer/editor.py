@@ -1,6 +1,6 @@
-"""The Composer: a text area with the keys that users of terminal agents expect, and the history of prompts.
+"""The Composer: a text area with the keys of terminal agents, and the history of prompts.
 
-It posts what a key or a text is meant for; the session controller carries it out.
+It posts messages for keys and texts; the session controller acts on them.
 """
 
 import json
@@ -72,11 +72,11 @@ class PromptHistory:
             else:
                 _write_lines(self._path, os.O_APPEND, [text])
         except OSError:
-            self._path = None  # a full or read-only disk: from here on the history is kept in memory
+            self._path = None  # a full or read-only disk: from now on the history is in memory only
 
 
 def _read_history(path: Path) -> list[str]:
-    """Read one JSON string per line; a line that is none (an interrupted write) is left out."""
+    """Read one JSON string per line, without incomplete lines of an interrupted write."""
     try:
         lines = path.read_text("utf-8", "replace").splitlines()
     except OSError:
@@ -99,11 +99,9 @@ def _write_lines(path: Path, flag: int, texts: list[str]) -> None:
 
 
 class PromptEditor(TextArea, inherit_css=False):
-    """`busy`, `answers`, `tries` and `bound` are set from outside: what Tab means, which keys answer an
-    approval, what Tab suggests in an empty Composer, and which keys stand for which actions.
-
-    Textual's own style sheet of the text area is not inherited: parsing it costs more than the rest of ours.
-    """
+    """The text area of the Composer. The controller sets `busy`, `answers` (keys of an approval), `tries`
+    (suggested prompts) and `bound` (keys of actions). Textual's style sheet of the text area is not
+    inherited, because parsing it takes longer than all of ours."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = TextArea.COMPONENT_CLASSES
     DEFAULT_CSS = """
@@ -129,7 +127,7 @@ class PromptEditor(TextArea, inherit_css=False):
             self.text, self.mode, self.purpose = text, mode, purpose
 
     class ActionKey(Message):
-        """A key that stands for an action of the table."""
+        """A key bound to an action of the table."""
 
         def __init__(self, action: str) -> None:
             super().__init__()
@@ -228,7 +226,7 @@ class PromptEditor(TextArea, inherit_css=False):
             event.prevent_default()
 
     def _take(self, key: str, character: str | None) -> bool:
-        """Whether `key` has a meaning of its own here; otherwise it is the text area's."""
+        """Handle `key` if it has a meaning here. Returns whether it has; otherwise the text area gets it."""
         if not self.popup_open:
             self._list_walked = False
         elif key in _POPUP_KEYS:
@@ -268,7 +266,7 @@ class PromptEditor(TextArea, inherit_css=False):
         has_words = self.text.startswith("/") and " " in self.text.strip()
         if key == "enter" and has_words and not self._list_walked:
             self.post_message(self.ListKey("dismiss"))
-            return self._enter()  # a command's words are sent as typed, whatever the list offers
+            return self._enter()  # arguments are sent as typed, whatever the list offers
         self.post_message(self.ListKey(_POPUP_KEYS[key]))
         return True
 
@@ -302,7 +300,6 @@ class PromptEditor(TextArea, inherit_css=False):
             self.post_message(self.Submitted(text, mode, self.purpose))
 
     def _recall(self, key: str) -> bool:
-        """Replace the draft by the prompt before or after it."""
         at_edge = self.cursor_at_first_line if key == "up" else self.cursor_at_last_line
         if not at_edge or self.purpose != "prompt":
             return False

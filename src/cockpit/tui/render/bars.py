@@ -1,4 +1,4 @@
-"""The top bar and the line of key hints: one line each, drawn from plain values."""
+"""The top bar and the line of key hints."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -8,16 +8,9 @@ from textual.widget import Widget
 
 from cockpit.tui.render.layout import Piece, StyledLine, cell_width, shorten, shorten_path
 from cockpit.tui.render.number_format import format_cost
-from cockpit.tui.render.themes import Palette
 from cockpit.tui.render.widgets import to_strip
 
-MODE_STYLES = {
-    "ask": "machine",
-    "auto-edit": "person",
-    "plan": "function",
-    "full": "bad",
-    "deny": "muted",
-}
+MODE_STYLES = {"ask": "machine", "auto-edit": "person", "plan": "function", "full": "bad", "deny": "muted"}
 
 
 # How programs are isolated, as probed: label and colour. Nothing is shown while it is unknown.
@@ -54,27 +47,23 @@ class Bar(Widget):
 
     DEFAULT_CSS = "Bar { height: 1; }"
 
-    def __init__(self, palette: Palette, *, id: str) -> None:
+    def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
-        self.palette = palette
         self.line = StyledLine([])
 
-    def show(self, line: StyledLine, palette: Palette) -> None:
-        self.line, self.palette = line, palette
+    def show(self, line: StyledLine) -> None:
+        self.line = line
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        return to_strip(self.line, self.size.width, self.palette)
+        return to_strip(self.line, self.size.width, self)
 
 
 def top_line(status: TopBarStatus, width: int) -> StyledLine:
     """The place at the left, the session's settings at the right; what does not fit is left out."""
     right = _right_side(status, width)
     room = width - sum(cell_width(text) for text, _ in right) - 4
-    left: list[Piece] = [
-        (" ◆ ", "person/panel+b"),
-        (shorten(status.project, max(6, room)), "body/panel+b"),
-    ]
+    left: list[Piece] = [(" ◆ ", "person/panel+b"), (shorten(status.project, max(6, room)), "body/panel+b")]
     room -= cell_width(status.project)
     if not status.trusted:
         left.append(("  not trusted", "warn/panel"))

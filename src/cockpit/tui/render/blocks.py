@@ -1,6 +1,4 @@
-"""Draws content blocks (text, Markdown, code, diffs, tables, trees, plots) and the parts of a Markdown
-source.
-"""
+"""Draws content blocks (text, Markdown, code, diffs, tables, trees, plots) and parts of Markdown sources."""
 
 import re
 from collections.abc import Sequence
@@ -27,7 +25,7 @@ _CELL_SEPARATOR = re.compile(r"(?<!\\)\|")
 _BARS = "▁▂▃▄▅▆▇█"
 _BULLETS = ("•", "◦", "▪")
 MAX_PROSE_WIDTH = 100
-"""Prose is not set wider than this in a wide terminal: longer lines are hard to read."""
+"""Maximum width of prose in a wide terminal, as longer lines are hard to read."""
 
 
 def draw_block(block: Block, width: int, margin: int) -> list[StyledLine]:
@@ -100,7 +98,6 @@ def _tree_rows(tree: Tree, lead: str, below: str) -> list[list[tuple[str, str]]]
 
 
 def _draw_plot(plot: Plot, width: int, margin: int) -> list[StyledLine]:
-    """Each series as one line of bars, with its lowest and highest value."""
     lines = [StyledLine([(" " * margin, "body"), (plot.title, "heading+b")], indent=margin)]
     names = max((len(name) for name, _ in plot.series), default=0)
     room = max(8, min(60, width - margin - names - 24))
@@ -154,7 +151,7 @@ def estimate_height(part: MarkdownPart, width: int, margin: int) -> int:
 def draw_code(
     text: str, language: str, width: int, margin: int, first: int = 0, labelled: bool = True
 ) -> list[StyledLine]:
-    """Code on a background of its own, with line numbers from `first` on (0: none)."""
+    """Code on a shaded background, with line numbers from `first` on (0: none)."""
     space = " " * margin
     rows = highlight(text.rstrip("\n"), language)
     digits = len(str(first + len(rows))) if first else 0
@@ -180,7 +177,6 @@ def draw_code(
 
 
 def _hard_wrap(row: list[Piece], room: int) -> list[list[Piece]]:
-    """Cut a row of code into rows of at most `room` cells."""
     text = "".join(piece[0] for piece in row)
     if "\t" in text:
         row = [(piece.replace("\t", "    "), key) for piece, key in row]
@@ -219,18 +215,16 @@ def _join_prose_lines(lines: list[str]) -> str:
 
 def _draw_prose(source: str, width: int, prefix: list[Piece], key: str) -> list[StyledLine]:
     text, spans = parse_inline(source, key)
-    return layout_paragraph(
-        text, min(width, MAX_PROSE_WIDTH) - 1, spans=spans, key=key, first=prefix, rest=prefix
-    )
+    room = min(width, MAX_PROSE_WIDTH) - 1
+    return layout_paragraph(text, room, spans=spans, key=key, first=prefix, rest=prefix)
 
 
 def _draw_heading(part: MarkdownPart, width: int, space: str) -> list[StyledLine]:
     key = "heading+b" if part.level <= 2 else "body+b"
     text, spans = parse_inline(part.text, key)
     prefix = [(space, key)]
-    lines = layout_paragraph(
-        text, min(width, MAX_PROSE_WIDTH) - 1, spans=spans, key=key, first=prefix, rest=prefix
-    )
+    room = min(width, MAX_PROSE_WIDTH) - 1
+    lines = layout_paragraph(text, room, spans=spans, key=key, first=prefix, rest=prefix)
     if part.level == 1:
         length = max(cell_width(line.text) for line in lines) - len(space)
         lines.append(StyledLine([(space, key), ("━" * length, "faint")], indent=len(space) + length))
@@ -247,9 +241,8 @@ def _draw_bullet(part: MarkdownPart, width: int, space: str, key: str) -> list[S
     text, spans = parse_inline(source, key)
     first: list[Piece] = [(space, key), (sign + " ", sign_key)]
     rest: list[Piece] = [(space + " " * (cell_width(sign) + 1), key)]
-    return layout_paragraph(
-        text, min(width, MAX_PROSE_WIDTH) - 1, spans=spans, key=key, first=first, rest=rest
-    )
+    room = min(width, MAX_PROSE_WIDTH) - 1
+    return layout_paragraph(text, room, spans=spans, key=key, first=first, rest=rest)
 
 
 def draw_table(source: Sequence[str], width: int, margin: int) -> list[StyledLine]:

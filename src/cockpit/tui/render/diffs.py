@@ -1,6 +1,4 @@
-"""Draws diffs: line numbers, signs, tinted lines, and within a line the part that changed in a brighter
-tint.
-"""
+"""Draws diffs with line numbers, tinted lines, and a brighter tint for the changed part of a line."""
 
 from cockpit.protocol.content import Diff, Hunk
 from cockpit.tui.render.layout import Piece, StyledLine, cell_width, shorten_path, wrap
@@ -29,17 +27,13 @@ def diff_heading(diff: Diff, width: int, margin: int) -> StyledLine:
 
 def diff_body(diff: Diff, width: int, margin: int) -> list[StyledLine]:
     """The hunks, with a mark between them."""
-    digits = len(
-        str(max((max(h.old_start + h.old_lines, h.new_start + h.new_lines) for h in diff.hunks), default=1))
-    )
+    ends = [max(hunk.old_start + hunk.old_lines, hunk.new_start + hunk.new_lines) for hunk in diff.hunks]
+    digits = len(str(max(ends, default=1)))
+    between: list[Piece] = [(" " * (margin + digits), "body"), (" ⋯", "faint")]
     lines: list[StyledLine] = []
     for number, hunk in enumerate(diff.hunks):
         if number:
-            lines.append(
-                StyledLine(
-                    [(" " * margin + " " * digits, "body"), (" ⋯", "faint")], indent=margin + digits + 2
-                )
-            )
+            lines.append(StyledLine(between, indent=margin + digits + 2))
         lines += _hunk_lines(hunk, width, margin, digits)
     return lines
 
@@ -74,11 +68,9 @@ def _diff_line(
     room = max(8, width - indent - 1)
     lines: list[StyledLine] = []
     for start, end in wrap(text.replace(" ", "\u00a0"), room):
-        head_pieces = (
-            lead if not lines else [(" " * margin, "body"), (" " * (len(label) + 2), f"faint/{background}")]
-        )
         pieces = _emphasise_change(text, start, end, changed, key, f"body/{strong}")
-        lines.append(StyledLine([*head_pieces, *pieces], key, glue="" if lines else None, indent=indent))
+        lines.append(StyledLine([*lead, *pieces], key, glue="" if lines else None, indent=indent))
+        lead = [(" " * margin, "body"), (" " * (len(label) + 2), f"faint/{background}")]
     return lines
 
 

@@ -1,4 +1,4 @@
-"""Text to lines of a given width: what a laid-out line is, and wrapping that knows wide characters.
+"""Lays text out in lines of a given width, with wide characters.
 
 Styles are known only by their key, which `themes.Palette` resolves.
 """
@@ -38,9 +38,9 @@ class Span(NamedTuple):
 
 
 class StyledLine:
-    """One laid-out line. `fill` is the key of the cells after its text. `glue` is None for a line of its
-    own, or what joins a wrapped line to the line before. The first `indent` characters are drawing, not
-    text. `right` is shown at the right edge where there is room."""
+    """One laid-out line. `fill` is the key of the cells after its text. `glue` joins a wrapped line to the
+    line before (None: not wrapped). The first `indent` characters are decoration, not text. `right` is shown
+    at the right edge if there is room."""
 
     __slots__ = ("cache", "fill", "glue", "indent", "pieces", "right")
 
@@ -72,7 +72,7 @@ class StyledLine:
 
 
 def on_background(key: str, background: str) -> str:
-    """A style key over `background`, unless it names a background of its own."""
+    """A style key over `background`, unless it names a background."""
     if "/" in key:
         return key.replace("/background", f"/{background}")
     name, plus, flags = key.partition("+")
@@ -203,8 +203,7 @@ def layout_paragraph(
 
 
 def _find_glue(text: str, start: int) -> str | None:
-    """What joins the line at `start` to the one before: None after a newline, the space at the break, or
-    ""."""
+    """The glue of the line at `start`: None after a newline, the space at the break, or ""."""
     if start == 0 or text[start - 1] == "\n":
         return None
     return " " if text[start - 1] == " " else ""

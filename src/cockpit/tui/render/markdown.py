@@ -1,12 +1,11 @@
-"""Parses Markdown: inline markup to text and spans in one pass, and blocks line by line as a source streams
-in.
+"""Parses Markdown: inline markup to text and spans, and blocks line by line while the source streams in.
 
-What the splitter has finished never changes again, so that the cost of a frame is bounded by the open
-paragraph and not by the message. Markup that is not closed stays as it was written.
+Finished parts never change again, so the cost of a frame depends on the open paragraph, not on the message.
+Markup that is not closed stays as it was written.
 """
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from cockpit.tui.render.layout import Span
@@ -79,7 +78,6 @@ def parse_inline(source: str, key: str = "body") -> tuple[str, list[Span]]:
 
 
 def _token_text(match: re.Match[str]) -> list[tuple[str, str]]:
-    """The texts that a token other than emphasis shows, with their styles."""
     if match["escape"]:
         return [(match["escape"][1], "")]
     if match["code"] is not None:
@@ -169,9 +167,7 @@ class MarkdownPart:
         return "\n".join(self.lines)
 
     def copy(self) -> "MarkdownPart":
-        return MarkdownPart(
-            self.kind, list(self.lines), self.level, self.indent, self.marker, self.language, self.gap
-        )
+        return replace(self, lines=list(self.lines))
 
 
 class MarkdownSplitter:

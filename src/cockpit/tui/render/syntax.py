@@ -1,5 +1,6 @@
-"""Highlights source code. Pygments is imported when the first code is drawn, a lexer when its language is
-first used; a text that is too long, or of an unknown language, stays plain.
+"""Highlights source code with Pygments, which is imported with the first code that is drawn.
+
+Long texts and unknown languages stay plain.
 """
 
 from collections.abc import Iterable
@@ -57,7 +58,7 @@ def detect_language(path: str) -> str:
 
 
 def highlight(text: str, language: str, plain: str = "body") -> list[list[Piece]]:
-    """The lines of `text` as styled pieces; `plain` is the key of text without a colour of its own."""
+    """The lines of `text` as styled pieces; `plain` is the key of text that has no colour."""
     lexer = _find_lexer(_LANGUAGE_ALIASES.get(language.lower(), language.lower())) if language else None
     if lexer is None or len(text) > _MAX_CHARACTERS:
         return [[(line, plain)] for line in text.split("\n")]

@@ -1,8 +1,8 @@
-"""Themes, from cockpit's own files, the user's files and plugins; and the palette of the current theme.
+"""Themes from cockpit's own files, the user's files and plugins; and the palette of the current theme.
 
-The palette resolves style keys to Rich styles. A key is `FOREGROUND[/BACKGROUND][+FLAGS]`: `body`, `muted+i`,
+The palette resolves style keys of the form `FOREGROUND[/BACKGROUND][+FLAGS]`: `body`, `muted+i`,
 `success/added+b`. Flags are b(old), i(talic), u(nderline), s(trike), d(im), r(everse). A colour that the
-theme lacks is mixed from those it has. A broken theme is reported and skipped.
+theme lacks is mixed from those it has. A theme with errors is reported and skipped.
 """
 
 import tomllib
@@ -94,23 +94,8 @@ class Palette(dict[str, Style]):
 
 def theme_colours(theme: Theme) -> dict[str, str]:
     """Every colour of `theme`, by name."""
-    stated = {
-        name: getattr(theme, name)
-        for name in (
-            "primary",
-            "secondary",
-            "accent",
-            "foreground",
-            "background",
-            "surface",
-            "panel",
-            "boost",
-            "success",
-            "warning",
-            "error",
-        )
-    }
-    colours = {name: value for name, value in stated.items() if value}
+    stated = {field.name: getattr(theme, field.name) for field in fields(theme) if field.name != "name"}
+    colours = {name: value for name, value in stated.items() if isinstance(value, str) and value}
     if theme.ansi:
         colours = {**_ANSI_COLOURS, **colours}
     colours.setdefault("foreground", "#e0e0e0" if theme.dark else "#202020")

@@ -1,4 +1,4 @@
-"""The welcome: the first entry of the Trace, with the folder, the model and three prompts to try."""
+"""The first entry of the Trace: folder, model and three prompts to try."""
 
 from collections.abc import Mapping, Sequence
 

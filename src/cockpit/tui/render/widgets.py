@@ -1,8 +1,7 @@
-"""What the cockpit's widgets share with Textual: strips made of laid-out lines, painting without waiting for
-Textual's clock, and the part of the app that widgets, screens and actions know.
+"""The base of the app and of its widgets: strips made of lines, painting at once, start options.
 
-A refresh of a widget goes to its screen as a message, and the screen paints 60 times a second; while an
-answer streams, a typed letter would wait up to 33 ms for both, though it could be on screen after 2.
+Textual passes a refresh to the screen as a message and paints 60 times a second; while an answer streams, a
+typed letter would wait up to 33 ms for both. Painting at once shows it after 2 ms.
 """
 
 from collections.abc import Sequence
@@ -26,14 +25,17 @@ from cockpit.tui.render.layout import StyledLine, cell_width
 from cockpit.tui.render.themes import Palette, theme_colours
 
 WIDE_CELLS = 100
-"""Width of the terminal from which Trace and Work stand beside each other."""
+"""Width of the terminal from which Trace and Work are side by side."""
 
 StripMark = tuple[int, int, str]
 """Characters `start` to `end` (-1: the end of the text, -2: the end of the row) and their background."""
 
 
-def to_strip(line: StyledLine, width: int, palette: Palette, marks: Sequence[StripMark] = ()) -> Strip:
-    """Render `line` in exactly `width` cells."""
+def to_strip(line: StyledLine, width: int, widget: Widget, marks: Sequence[StripMark] = ()) -> Strip:
+    """Render `line` in exactly `width` cells, in the colours of the app that `widget` belongs to."""
+    app = widget.app
+    assert isinstance(app, ThemedApp)
+    palette = app.palette
     if not marks:
         cache = line.cache
         if isinstance(cache, tuple) and cache[0] is palette and cache[1] == width:
@@ -65,7 +67,6 @@ def to_strip(line: StyledLine, width: int, palette: Palette, marks: Sequence[Str
 
 
 def _apply_marks(segments: list[Segment], marks: Sequence[StripMark], palette: Palette) -> list[Segment]:
-    """Put the background of each mark behind the characters it names."""
     cuts = sorted({cut for start, end, _ in marks for cut in (start, end) if cut >= 0})
     out: list[Segment] = []
     position = 0

@@ -1,12 +1,11 @@
-"""The sheet that screens are laid out on, a scroll view of laid-out lines, and the small dialogs: a line or a
-text to edit, a question with a key for each answer, a search, waiting for an answer of the core.
-"""
+"""The sheet that screens are laid out on, a scrollable view of lines, and the small dialogs."""
 
 import time
 from collections.abc import Callable, Sequence
 
 from textual import events
 from textual.app import ComposeResult
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.geometry import Size
 from textual.screen import ModalScreen
@@ -16,7 +15,6 @@ from textual.widgets import Input, TextArea
 
 from cockpit.protocol.messages import Json
 from cockpit.tui.render.layout import Piece, StyledLine, cell_width, layout_paragraph, shorten_path
-from cockpit.tui.render.themes import Palette
 from cockpit.tui.render.widgets import to_strip
 from cockpit.tui.session_link import SessionLink
 from cockpit.tui.state.screen_state import FrontendRequest
@@ -31,6 +29,7 @@ INPUT_CSS = """
     & Input { border: none; background: $panel; height: 1; padding: 0 1; margin: 1 0; }
     & Input:focus { border: none; }
 """
+CLOSE_WITH_ESCAPE: list[BindingType] = [("escape", "dismiss", "close")]
 _SHEET_PERCENT = 86  # of the screen's height, as above
 _SHEET_PADDING = 2  # the sheet's own empty lines
 
@@ -48,9 +47,8 @@ def sheet_line(text: str, key: str = "body") -> StyledLine:
 
 def title_line(title: str, right: str | None = None) -> StyledLine:
     """The heading of a sheet."""
-    return StyledLine([(title, "heading+b")], right=[(right, "muted")] if right is not None else ()).on(
-        "surface"
-    )
+    pieces: list[Piece] = [(right, "muted")] if right is not None else []
+    return StyledLine([(title, "heading+b")], right=pieces).on("surface")
 
 
 def fit_keys(keys: Sequence[str], width: int) -> str:
@@ -73,12 +71,9 @@ class LinesView(ScrollView, can_focus=True):
         scrollbar-background-active: $surface; }
     """
 
-    def __init__(
-        self, lay_out: Callable[[int], Sequence[StyledLine]], palette: Palette, *, id: str | None = None
-    ) -> None:
+    def __init__(self, lay_out: Callable[[int], Sequence[StyledLine]], *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.lay_out = lay_out
-        self.palette = palette
         self.lines: Sequence[StyledLine] = ()
         self._width = 0
 
@@ -103,32 +98,28 @@ class LinesView(ScrollView, can_focus=True):
     def render_line(self, y: int) -> Strip:
         row = y + self.scroll_offset.y
         line = self.lines[row] if row < len(self.lines) else StyledLine([], "body/surface")
-        return to_strip(line, self.size.width, self.palette)
+        return to_strip(line, self.size.width, self)
 
 
 class TextDialog(ModalScreen[str | None]):
     """Asks for one line. Returns it, or None for Esc."""
 
+    BINDINGS = CLOSE_WITH_ESCAPE
     CSS = f"TextDialog {{ {SHEET_CSS} {INPUT_CSS} }}"
 
-    def __init__(self, palette: Palette, title: str, detail: str, text: str, foot: str) -> None:
+    def __init__(self, title: str, detail: str, text: str, foot: str) -> None:
         super().__init__()
-        self._palette, self._heading, self._detail = palette, title, detail
+        self._heading, self._detail = title, detail
         self._text, self._foot = text, foot
 
     def compose(self) -> ComposeResult:
         with Vertical(id="sheet"):
-            yield LinesView(lambda width: [title_line(self._heading, f"{self._detail} ")], self._palette)
+            yield LinesView(lambda width: [title_line(self._heading, f"{self._detail} ")])
             yield Input(self._text)
-            yield LinesView(lambda width: [sheet_line(self._foot, "faint")], self._palette)
+            yield LinesView(lambda width: [sheet_line(self._foot, "faint")])
 
     def on_mount(self) -> None:
         focus_input(self.query_one(Input))
-
-    def on_key(self, event: events.Key) -> None:
-        if event.key == "escape":
-            event.stop()
-            self.dismiss(None)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
@@ -156,7 +147,6 @@ class TextEditDialog(ModalScreen[str]):
 
     def __init__(
         self,
-        palette: Palette,
         title: str,
         text: str,
         foot: str,
@@ -166,14 +156,14 @@ class TextEditDialog(ModalScreen[str]):
         original: str | None = None,
     ) -> None:
         super().__init__(classes="" if original is not None else "-document")
-        self._palette, self._heading, self._text, self._foot = palette, title, text, foot
+        self._heading, self._text, self._foot = title, text, foot
         self._path, self._detail, self._original = path, detail, original
 
     def compose(self) -> ComposeResult:
         with Vertical(id="sheet"):
-            yield LinesView(lambda width: [self._head(width)], self._palette)
+            yield LinesView(lambda width: [self._head(width)])
             yield TextArea(self._text, show_line_numbers=False)
-            yield LinesView(lambda width: [sheet_line(self._foot, "faint")], self._palette)
+            yield LinesView(lambda width: [sheet_line(self._foot, "faint")])
 
     def _head(self, width: int) -> StyledLine:
         if not self._path:
@@ -213,7 +203,6 @@ class ConfirmDialog(ModalScreen[str]):
 
     def __init__(
         self,
-        palette: Palette,
         title: str,
         lines: Sequence[str],
         keys: Sequence[tuple[str, str]],
@@ -222,13 +211,13 @@ class ConfirmDialog(ModalScreen[str]):
         early: Callable[[str], object] | None = None,
     ) -> None:
         super().__init__()
-        self._palette, self._heading, self._lines, self._keys = palette, title, lines, keys
+        self._heading, self._lines, self._keys = title, lines, keys
         self._quiet, self._early = quiet, early
         self._quiet_until = time.monotonic() + quiet
 
     def compose(self) -> ComposeResult:
         with Vertical(id="sheet"):
-            yield LinesView(self._lay_out, self._palette)
+            yield LinesView(self._lay_out)
 
     def _lay_out(self, width: int) -> list[StyledLine]:
         lines = [title_line(self._heading), sheet_line("")]
@@ -256,6 +245,7 @@ class ConfirmDialog(ModalScreen[str]):
 class FindBar(ModalScreen[str | None]):
     """Asks what to search for, in one line at the bottom. Returns it, or None for Esc."""
 
+    BINDINGS = CLOSE_WITH_ESCAPE
     CSS = """
     FindBar { align: center bottom; background: $background 0%; }
     FindBar Input {
@@ -277,30 +267,24 @@ class FindBar(ModalScreen[str | None]):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         self.dismiss(event.value)
 
-    def on_key(self, event: events.Key) -> None:
-        if event.key == "escape":
-            event.stop()
-            self.dismiss(None)
-
 
 class WaitDialog(ModalScreen[FrontendRequest | None]):
     """Runs a command of the core and waits for its answer. Returns the answer, or None for Esc or when
     none came in time."""
 
+    BINDINGS = CLOSE_WITH_ESCAPE
     CSS = f"WaitDialog {{ {SHEET_CSS} & > #sheet {{ width: 60; }} }}"
 
-    def __init__(
-        self, palette: Palette, text: str, link: SessionLink, action: str, arguments: dict[str, Json]
-    ) -> None:
+    def __init__(self, text: str, link: SessionLink, action: str, arguments: dict[str, Json]) -> None:
         super().__init__()
-        self._palette, self._text = palette, text
+        self._text = text
         self._link, self._action, self._arguments = link, action, arguments
         self._op = ""
 
     def compose(self) -> ComposeResult:
-        lines = [sheet_line(self._text), sheet_line("Esc leaves", "faint")]
+        lines = [sheet_line(self._text), sheet_line("Esc cancels", "faint")]
         with Vertical(id="sheet"):
-            yield LinesView(lambda width: lines, self._palette)
+            yield LinesView(lambda width: lines)
 
     async def on_mount(self) -> None:
         self._op = await self._link.invoke(self._action, self._arguments, captured=True)
@@ -310,8 +294,3 @@ class WaitDialog(ModalScreen[FrontendRequest | None]):
         """Take the core's answer."""
         if request.op == self._op and self.is_current:
             self.dismiss(request)
-
-    def on_key(self, event: events.Key) -> None:
-        event.stop()
-        if event.key == "escape":
-            self.dismiss(None)

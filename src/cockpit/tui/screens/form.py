@@ -1,7 +1,7 @@
-"""A form that somebody asks the user to fill in (above all an MCP server), or a page to open.
+"""Forms that an MCP server or plugin asks the user to fill in, and pages it asks to open.
 
-It is answered when the user presses a button. Left with Esc, the form of a tool call stays open in Work; one
-that holds up a prompt is cancelled, so that the prompt goes on.
+A button sends the answer. Left with Esc, the form of a tool call stays open in Work; a form that blocks a
+prompt is cancelled, so that the prompt goes on.
 """
 
 import time
@@ -25,7 +25,6 @@ from cockpit.protocol.forms import FormValueInvalid, parse_value
 from cockpit.protocol.messages import Json
 from cockpit.protocol.safe_text import clean_output, single_line
 from cockpit.tui.render.layout import Piece, StyledLine, cell_width, layout_paragraph
-from cockpit.tui.render.themes import Palette
 from cockpit.tui.render.widgets import ThemedApp, to_strip
 from cockpit.tui.screens.dialogs import SHEET_CSS, LinesView, fit_keys, list_height, sheet_line, title_line
 from cockpit.tui.session_link import SessionLink
@@ -78,15 +77,9 @@ class OptionRow(Widget, can_focus=True):
             super().__init__()
             self.options = options
 
-        @property
-        def control(self) -> "OptionRow":
-            return self.options
-
-    def __init__(
-        self, palette: Palette, words: Sequence[str], marked: set[int], several: bool, *, id: str
-    ) -> None:
+    def __init__(self, words: Sequence[str], marked: set[int], several: bool, *, id: str) -> None:
         super().__init__(id=id)
-        self.palette, self.words, self.marked = palette, [single_line(word, 60) for word in words], marked
+        self.words, self.marked = [single_line(word, 60) for word in words], marked
         self._several = several
         self.at = min(marked, default=0)
 
@@ -94,7 +87,6 @@ class OptionRow(Widget, can_focus=True):
         return len(self._rows(max(10, width)))
 
     def _rows(self, width: int) -> list[list[int]]:
-        """The numbers of the options of each line."""
         rows: list[list[int]] = [[]]
         used = 0
         for at, word in enumerate(self.words):
@@ -114,7 +106,7 @@ class OptionRow(Widget, can_focus=True):
             sign = ("◼" if at in self.marked else "◻") if self._several else "●" if at in self.marked else "○"
             pieces += [(f" {sign} ", f"person/{ground}" if at in self.marked else f"faint/{ground}")]
             pieces += [(f"{self.words[at]} ", f"body/{ground}")]
-        return to_strip(StyledLine(pieces, "body/surface"), self.size.width, self.palette)
+        return to_strip(StyledLine(pieces, "body/surface"), self.size.width, self)
 
     def on_key(self, event: events.Key) -> None:
         step = {"left": -1, "right": 1}.get(event.key, 0)
@@ -164,29 +156,27 @@ class FormDialog(ModalScreen[FormAnswer | None]):
         & #buttons {{ margin: 1 0 0 0; }}
     }}"""
 
-    def __init__(self, palette: Palette, question: QuestionAsked, quiet: float = 0.0) -> None:
+    def __init__(self, question: QuestionAsked, quiet: float = 0.0) -> None:
         super().__init__()
-        self._palette, self._question = palette, question
+        self._question = question
         self._problems: dict[int, str] = {}
         self._quiet_until = time.monotonic() + quiet
 
     def compose(self) -> ComposeResult:
         with Vertical(id="sheet"):
-            yield LinesView(self._head, self._palette, id="head")
+            yield LinesView(self._head, id="head")
             with VerticalScroll(can_focus=False):
                 for at, field in enumerate(self._question.fields):
-                    yield LinesView(self._labels(at, field), self._palette, id=f"label-{at}")
+                    yield LinesView(self._labels(at, field), id=f"label-{at}")
                     yield self._widget(at, field)
             send = "open in the browser" if self._question.url else "send"
-            yield OptionRow(self._palette, (send, "decline", "cancel"), {0}, False, id="buttons")
-            yield LinesView(self._foot, self._palette, id="foot")
+            yield OptionRow((send, "decline", "cancel"), {0}, False, id="buttons")
+            yield LinesView(self._foot, id="foot")
 
     def _widget(self, at: int, field: FormField) -> Widget:
         if field.kind in _OPTION_KINDS:
             several = field.kind == "choices"
-            options = OptionRow(
-                self._palette, option_labels(field), default_marks(field), several, id=f"field-{at}"
-            )
+            options = OptionRow(option_labels(field), default_marks(field), several, id=f"field-{at}")
             options.add_class("options")
             return options
         default = "" if field.default is None else str(field.default)
@@ -221,7 +211,7 @@ class FormDialog(ModalScreen[FormAnswer | None]):
 
     def _foot(self, width: int) -> list[StyledLine]:
         keys = ("Enter next", "Esc later", "Left Right Space choose", "Tab any field")
-        warning = "Give no password or key here: whoever asks reads what you send."
+        warning = "Do not enter passwords or keys here: the sender of the form can read them."
         return [
             *layout_paragraph(warning, width, key="muted/surface", fill="body/surface"),
             sheet_line(fit_keys(keys, width), "faint"),
@@ -301,9 +291,9 @@ async def fill_form(app: ThemedApp, link: SessionLink, quiet: float = 0.0) -> No
         return
     question = link.state.first_form
     if question is None:
-        app.notify("no form waits any more")
+        app.notify("no form is waiting for you")
         return
-    answer = await app.push_screen_wait(FormDialog(app.palette, question, quiet))
+    answer = await app.push_screen_wait(FormDialog(question, quiet))
     if question.id not in link.state.questions:
         return
     if answer is None:

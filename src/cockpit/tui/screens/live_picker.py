@@ -1,8 +1,8 @@
-"""A list that is queried again while the user types: symbols, uses, problems.
+"""A list that is queried again while the user types: symbols, references, problems.
 
-A query waits until the typing pauses; its answer counts only if no newer query was sent. While an answer is
-incomplete, the query is repeated whenever a server or the index reports progress, and a few times without
-that: one at a time, at most twice a second.
+A query waits for a pause in typing; only the answer to the newest query counts. While an answer is
+incomplete, the query is repeated when a server or the index reports progress, and a few times without that:
+one at a time, at most twice a second.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -16,9 +16,16 @@ from textual.timer import Timer
 from textual.widgets import Input
 
 from cockpit.tui.render.layout import Piece, StyledLine, cell_width, shorten
-from cockpit.tui.render.themes import Palette
-from cockpit.tui.screens.dialogs import INPUT_CSS, SHEET_CSS, LinesView, fit_keys, focus_input, title_line
-from cockpit.tui.screens.picker import ChoiceList, PickerChoice
+from cockpit.tui.screens.dialogs import (
+    CLOSE_WITH_ESCAPE,
+    INPUT_CSS,
+    SHEET_CSS,
+    LinesView,
+    fit_keys,
+    focus_input,
+    title_line,
+)
+from cockpit.tui.screens.picker import LIST_STEPS, ChoiceList, PickerChoice
 
 TYPING_REST_SECONDS = 0.06
 """Seconds without a key before a query is sent."""
@@ -53,6 +60,7 @@ LiveQuery = Callable[[str], Awaitable[LiveAnswer]]
 class LivePicker(ModalScreen[PickedLocation | None]):
     """Returns what was picked, or None for Esc."""
 
+    BINDINGS = CLOSE_WITH_ESCAPE
     CSS = f"""LivePicker {{ {SHEET_CSS} {INPUT_CSS}
         & > #sheet {{ width: 110; }}
         & #foot {{ margin-top: 1; }}
@@ -60,16 +68,15 @@ class LivePicker(ModalScreen[PickedLocation | None]):
 
     def __init__(
         self,
-        palette: Palette,
         title: str,
         ask: LiveQuery,
         *,
         placeholder: str = "type to narrow",
         typed: str = "",
-        foot: str = "Enter open   Tab look   Esc leave",
+        foot: str = "Enter open   Tab preview   Esc close",
     ) -> None:
         super().__init__()
-        self._palette, self._heading, self._ask = palette, title, ask
+        self._heading, self._ask = title, ask
         self._placeholder, self._typed, self._foot = placeholder, typed, foot
         self._number = 0  # of the newest query
         self._answer: LiveAnswer | None = None
@@ -81,10 +88,10 @@ class LivePicker(ModalScreen[PickedLocation | None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="sheet"):
-            yield LinesView(lambda width: [self._head()], self._palette, id="head")
+            yield LinesView(lambda width: [self._head()], id="head")
             yield Input(self._typed, placeholder=self._placeholder)
-            yield ChoiceList(self._palette)
-            yield LinesView(self._foot_lines, self._palette, id="foot")
+            yield ChoiceList()
+            yield LinesView(self._foot_lines, id="foot")
 
     def _head(self) -> StyledLine:
         answer = self._answer
@@ -115,11 +122,6 @@ class LivePicker(ModalScreen[PickedLocation | None]):
     def _fit(self) -> None:
         foot = self.query_one("#foot", LinesView)
         self.rows.fit(self.app.size.height, _OTHER_LINES + len(self._foot_lines(max(10, foot.size.width))))
-
-    def repaint(self, palette: Palette) -> None:
-        for part in (*self.query(LinesView), *self.query(ChoiceList)):
-            part.palette = palette
-            part.refresh()
 
     def servers_changed(self) -> None:
         """A server, or the index, may know more than what is shown."""
@@ -154,7 +156,7 @@ class LivePicker(ModalScreen[PickedLocation | None]):
         if number != self._number or not self.is_mounted:
             return
         self._is_asking = False
-        # The cursor stays on its choice, unless it is on the first one, which nobody chose.
+        # The cursor keeps its choice, unless it is on the first, where it starts.
         selected = (
             self.rows.choices[self.rows.at].value if self.rows.at and text == self._answered_text else None
         )
@@ -170,13 +172,10 @@ class LivePicker(ModalScreen[PickedLocation | None]):
             self._schedule_retry(RETRY_SECONDS)
 
     def on_key(self, event: events.Key) -> None:
-        steps = {"up": -1, "down": 1, "ctrl+p": -1, "ctrl+n": 1, "pageup": -10, "pagedown": 10}
-        if event.key in steps:
-            self.rows.move(steps[event.key])
+        if event.key in LIST_STEPS:
+            self.rows.move(LIST_STEPS[event.key])
         elif event.key == "tab":
             self._pick(view=True)
-        elif event.key == "escape":
-            self.dismiss(None)
         else:
             return
         event.stop()

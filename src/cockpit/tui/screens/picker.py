@@ -1,6 +1,4 @@
-"""A list that is narrowed by typing: palette, sessions, models, themes and history use it. `match_score`
-ranks.
-"""
+"""A list that is narrowed by typing: palette, sessions, models, themes, history."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,10 +13,11 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widgets import Input
 
+from cockpit.fuzzy_match import best_matches
 from cockpit.tui.render.layout import Piece, StyledLine, cell_width, shorten, shorten_path
-from cockpit.tui.render.themes import Palette
 from cockpit.tui.render.widgets import to_strip
 from cockpit.tui.screens.dialogs import (
+    CLOSE_WITH_ESCAPE,
     INPUT_CSS,
     SHEET_CSS,
     LinesView,
@@ -28,46 +27,8 @@ from cockpit.tui.screens.dialogs import (
     title_line,
 )
 
-
-def match_score(typed: str, label: str) -> float:
-    """How well `typed` fits a label: 0 for not at all, more for whole words and beginnings of words."""
-    query, text = typed.casefold(), label.casefold()
-    if (at := text.find(query)) != -1:
-        start = at == 0 or not text[at - 1].isalnum()
-        return 100 + 20 * start - at / 100
-    total = 0.0
-    for word in query.split():
-        points = _letter_score(word, text)
-        if not points:
-            return 0.0
-        total += points
-    return total
-
-
-def _letter_score(word: str, text: str) -> float:
-    """Score the letters of `word` in order in `text`; letters that begin a word count more."""
-    if word in text:
-        return 30.0
-    position, points = -1, 0.0
-    for letter in word:
-        word_start = _next_word_start(letter, text, position + 1)
-        near = word_start != -1 and word_start - position < 24
-        match = word_start if near else text.find(letter, position + 1)
-        if match == -1:
-            return 0.0
-        points += 4 if match == word_start else 2 if match == position + 1 else 0.5
-        position = match
-    return points
-
-
-def _next_word_start(letter: str, text: str, start: int) -> int:
-    at = text.find(letter, start)
-    while at != -1 and at > 0 and text[at - 1].isalnum():
-        at = text.find(letter, at + 1)
-    return at
-
-
 MAX_SHOWN = 18
+LIST_STEPS = {"up": -1, "down": 1, "ctrl+p": -1, "ctrl+n": 1, "pageup": -10, "pagedown": 10}
 _OTHER_LINES = 6
 """Lines of the sheet beside the list: heading, field, foot, and the empty lines between."""
 
@@ -96,9 +57,8 @@ class ChoiceList(ScrollView):
     class Clicked(Message):
         """A choice was clicked."""
 
-    def __init__(self, palette: Palette) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.palette = palette
         self.choices: Sequence[PickerChoice] = ()
         self.at = 0
         self.empty = "no match"
@@ -135,8 +95,8 @@ class ChoiceList(ScrollView):
         width = self.size.width
         if index >= len(self.choices):
             text = shorten(self.empty, width) if not self.choices and y == 0 else ""
-            return to_strip(StyledLine([(text, "muted/surface+i")], "body/surface"), width, self.palette)
-        return to_strip(_choice_line(self.choices[index], index == self.at, width), width, self.palette)
+            return to_strip(StyledLine([(text, "muted/surface+i")], "body/surface"), width, self)
+        return to_strip(_choice_line(self.choices[index], index == self.at, width), width, self)
 
     def on_click(self, event: events.Click) -> None:
         index = event.y + self.scroll_offset.y
@@ -164,33 +124,33 @@ def _choice_line(choice: PickerChoice, chosen: bool, width: int) -> StyledLine:
 
 class Picker(ModalScreen[str | None]):
     """Returns the chosen value, or None for Esc. `preview` is called with the value under the cursor;
-    `free`: what is typed is a value of its own where no choice matches."""
+    `free`: typed text that matches no choice is a value."""
 
+    BINDINGS = CLOSE_WITH_ESCAPE
     CSS = f"Picker {{ {SHEET_CSS} {INPUT_CSS} & #foot {{ margin-top: 1; }} }}"
 
     def __init__(
         self,
-        palette: Palette,
         title: str,
         choices: Sequence[PickerChoice],
         *,
         placeholder: str = "type to narrow",
         preview: Callable[[str], None] | None = None,
         free: bool = False,
-        foot: str = "Enter choose   Esc leave",
+        foot: str = "Enter choose   Esc close",
     ) -> None:
         super().__init__()
-        self._palette, self._heading, self._all = palette, title, choices
+        self._heading, self._all = title, choices
         self._placeholder, self._foot = placeholder, foot
         self._preview, self._free = preview, free
 
     def compose(self) -> ComposeResult:
         with Vertical(id="sheet"):
             count = f"{len(self._all)} " if len(self._all) > 9 else ""
-            yield LinesView(lambda width: [title_line(self._heading, count)], self._palette, id="head")
+            yield LinesView(lambda width: [title_line(self._heading, count)], id="head")
             yield Input(placeholder=self._placeholder)
-            yield ChoiceList(self._palette)
-            yield LinesView(lambda width: [sheet_line(self._foot, "faint")], self._palette, id="foot")
+            yield ChoiceList()
+            yield LinesView(lambda width: [sheet_line(self._foot, "faint")], id="foot")
 
     def on_mount(self) -> None:
         self.rows = self.query_one(ChoiceList)
@@ -203,31 +163,20 @@ class Picker(ModalScreen[str | None]):
         if hasattr(self, "rows"):
             self.rows.fit(self.app.size.height, _OTHER_LINES)
 
-    def repaint(self, palette: Palette) -> None:
-        for part in (*self.query(LinesView), *self.query(ChoiceList)):
-            part.palette = palette
-            part.refresh()
-
     def on_input_changed(self, event: Input.Changed) -> None:
         text = event.value.strip()
         if not text:
             self.rows.show(self._all)
             return
-        scored = [(match_score(text, f"{choice.label} {choice.detail}"), choice) for choice in self._all]
-        matches = sorted((item for item in scored if item[0] > 0), key=lambda item: -item[0])
-        self.rows.show([choice for _, choice in matches])
+        self.rows.show(best_matches(text, self._all, lambda choice: f"{choice.label} {choice.detail}"))
         self._show_preview()
 
     def on_key(self, event: events.Key) -> None:
-        steps = {"up": -1, "down": 1, "ctrl+p": -1, "ctrl+n": 1, "pageup": -10, "pagedown": 10}
-        if event.key in steps:
+        if event.key in LIST_STEPS:
             event.stop()
             event.prevent_default()
-            self.rows.move(steps[event.key])
+            self.rows.move(LIST_STEPS[event.key])
             self._show_preview()
-        elif event.key == "escape":
-            event.stop()
-            self.dismiss(None)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()

@@ -1,6 +1,6 @@
 """The review of a plan: read it, edit its text, accept it, reject it with a note.
 
-A plan is shown step by step: what it would do, how its commands are judged, how to verify and to roll back.
+It shows the plan step by step, with the verdicts on its commands, how to verify and how to roll back.
 """
 
 import time
@@ -20,12 +20,15 @@ from cockpit.protocol.safe_text import clean_output, single_line
 from cockpit.tui.render.blocks import draw_markdown
 from cockpit.tui.render.layout import Piece, StyledLine, cell_width, layout_paragraph
 from cockpit.tui.render.number_format import format_duration
-from cockpit.tui.render.themes import Palette
 from cockpit.tui.render.widgets import ThemedApp
 from cockpit.tui.screens.dialogs import SHEET_CSS, LinesView, TextEditDialog, focus_input, sheet_line
 from cockpit.tui.session_link import SessionLink
 
-VERDICT_WORDS = {"allow": ("runs unasked", "good"), "ask": ("asks you", "person"), "deny": ("refused", "bad")}
+VERDICT_WORDS = {
+    "allow": ("runs without asking", "good"),
+    "ask": ("asks you", "person"),
+    "deny": ("refused", "bad"),
+}
 STEP_SIGNS = {"command": "$", "edit": "✎", "note": "·"}
 _SCROLL_STEPS = {"up": -1, "k": -1, "down": 1, "j": 1}
 _HANGING: list[Piece] = [(" " * 5, "body")]
@@ -47,10 +50,10 @@ async def review_plan(app: ThemedApp, link: SessionLink, quiet: float = 0.0) -> 
         return
     plan = link.state.plan
     if plan.state != "pending":
-        app.notify("no plan waits for review; /plan starts plan mode, /plan show lists the plans")
+        app.notify("no plan is waiting for review; /plan starts plan mode, /plan show lists the plans")
         return
     approval = link.state.approvals.get(plan.request)
-    screen = PlanReview(app.palette, plan, approval.expires if approval is not None else 0.0, quiet)
+    screen = PlanReview(plan, approval.expires if approval is not None else 0.0, quiet)
     decision = await app.push_screen_wait(screen)
     if decision is not None and link.state.plan.state == "pending":
         request = plan.request if plan.request in link.state.approvals else ""
@@ -71,25 +74,23 @@ class PlanReview(ModalScreen[PlanDecision | None]):
         &.-why Input {{ display: block; }}
     }}"""
 
-    def __init__(self, palette: Palette, plan: PlanChanged, expires: float = 0.0, quiet: float = 0.0) -> None:
+    def __init__(self, plan: PlanChanged, expires: float = 0.0, quiet: float = 0.0) -> None:
         super().__init__()
-        self._palette, self._plan, self._expires = palette, plan, expires
+        self._plan, self._expires = plan, expires
         self._edited = ""
         self._quiet_until = time.monotonic() + quiet
 
     def compose(self) -> ComposeResult:
         with Vertical(id="sheet"):
-            yield LinesView(lambda width: [self._head()], self._palette, id="head")
-            yield LinesView(
-                lambda width: plan_lines(self._plan, self._edited, width), self._palette, id="text"
-            )
+            yield LinesView(lambda width: [self._head()], id="head")
+            yield LinesView(lambda width: plan_lines(self._plan, self._edited, width), id="text")
             yield Input(placeholder="why not? Enter sends it (empty: no note), Esc goes back")
-            yield LinesView(self._foot, self._palette, id="foot")
+            yield LinesView(self._foot, id="foot")
 
     def _head(self) -> StyledLine:
         pieces: list[Piece] = [
             (" PLAN ", "base/function+b"),
-            ("  the model asks to carry this out", "muted/surface"),
+            ("  the model asks for your approval", "muted/surface"),
         ]
         facts = ["edited by you"] if self._edited else []
         if self._expires:
@@ -113,7 +114,7 @@ class PlanReview(ModalScreen[PlanDecision | None]):
                 used = 0
             rows[-1] += [(f" {key} ", "person/boost+b"), (f" {label}   ", "body/surface")]
             used += need
-        hint = "Accepting allows no command by itself: each is still judged. Esc: later (F9, /do)"
+        hint = "Accepting allows no command: each is still checked. Esc: later (F9, /do)"
         lines = [StyledLine(row, "body/surface") for row in rows]
         return [
             *lines,
@@ -165,7 +166,7 @@ class PlanReview(ModalScreen[PlanDecision | None]):
     async def _edit(self) -> None:
         text = self._edited or clean_output(self._plan.text)
         foot = "Esc done (nothing is approved yet)   Ctrl+Z undo"
-        text = await self.app.push_screen_wait(TextEditDialog(self._palette, "Edit the plan", text, foot))
+        text = await self.app.push_screen_wait(TextEditDialog("Edit the plan", text, foot))
         if text.strip() and text != clean_output(self._plan.text):
             self._use(text)
 
@@ -193,9 +194,8 @@ def plan_lines(plan: PlanChanged, edited: str, width: int) -> list[StyledLine]:
     if edited or not plan.steps:
         return [line.on("surface") for line in draw_markdown(clean_output(edited or plan.text), width, 0)]
     lines = [StyledLine([(single_line(plan.title, 200), "heading+b")])]
-    summary = (
-        plan.text.partition("\n")[2].partition("\n## ")[0].strip()
-    )  # between the title and the next heading
+    # The text between the title and the next heading.
+    summary = plan.text.partition("\n")[2].partition("\n## ")[0].strip()
     if summary:
         lines += [StyledLine([]), *draw_markdown(clean_output(summary), width, 0)]
     lines.append(StyledLine([]))

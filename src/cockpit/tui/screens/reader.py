@@ -1,6 +1,6 @@
-"""Screens to read in: laid-out text (a diff, the help, a whole approval), and a file with a line highlighted.
+"""Readers: laid-out text (a diff, the help, an approval), and a file with one line highlighted.
 
-A file is fetched and highlighted a page at a time, in a thread, so that one of any size opens at once.
+A file is fetched and highlighted a page at a time, in a thread, so that a file of any size opens at once.
 """
 
 import asyncio
@@ -21,7 +21,6 @@ from cockpit.protocol.safe_text import clean, single_line
 from cockpit.tui.render import diffs
 from cockpit.tui.render.layout import Piece, StyledLine, cell_width, shorten_path
 from cockpit.tui.render.syntax import detect_language, highlight
-from cockpit.tui.render.themes import Palette
 from cockpit.tui.render.widgets import ThemedApp, to_strip
 from cockpit.tui.screens.dialogs import SHEET_CSS, LinesView, fit_keys, sheet_line, title_line
 from cockpit.tui.session_link import SessionLink
@@ -42,7 +41,6 @@ class TextReader(ModalScreen[str]):
 
     def __init__(
         self,
-        palette: Palette,
         title: str,
         lay_out: Callable[[int], Sequence[StyledLine]],
         *,
@@ -50,20 +48,20 @@ class TextReader(ModalScreen[str]):
         keys: Sequence[tuple[str, str]] = (),
     ) -> None:
         super().__init__()
-        self._palette, self._heading, self._right = palette, title, right
+        self._heading, self._right = title, right
         self._lay_out, self._keys = lay_out, keys
 
     def compose(self) -> ComposeResult:
         with Vertical(id="sheet"):
-            yield LinesView(lambda width: [title_line(self._heading, self._right)], self._palette)
-            yield LinesView(self._lay_out, self._palette, id="text")
-            yield LinesView(lambda width: [self._foot(width)], self._palette)
+            yield LinesView(lambda width: [title_line(self._heading, self._right)])
+            yield LinesView(self._lay_out, id="text")
+            yield LinesView(lambda width: [self._foot(width)])
 
     def _foot(self, width: int) -> StyledLine:
         own = [f"{key} {label}" for key, label in self._keys]
-        text = "   ".join((*own, "Up, Down, PgUp, PgDn move", "Esc leave"))
+        text = "   ".join((*own, "Up, Down, PgUp, PgDn move", "Esc close"))
         if cell_width(text) > width:
-            text = fit_keys((*own, "Esc leave"), width)
+            text = fit_keys((*own, "Esc close"), width)
         return sheet_line(text, "faint")
 
     def on_mount(self) -> None:
@@ -94,7 +92,6 @@ class TextReader(ModalScreen[str]):
             self._go_to_file(text, 1 if event.key == "n" else -1)
 
     def _go_to_file(self, text: LinesView, step: int) -> None:
-        """Scroll to the next or previous heading of a file: a line with counts at its right."""
         here = text.scroll_offset.y
         headings = [y for y, line in enumerate(text.lines) if line.right]
         ahead = [y for y in headings if (y > here if step > 0 else y < here)]
@@ -125,9 +122,9 @@ class SourceView(ScrollView, can_focus=True):
         scrollbar-background-active: $surface; }
     """
 
-    def __init__(self, palette: Palette, link: SessionLink, first: TextPage, line: int) -> None:
+    def __init__(self, link: SessionLink, first: TextPage, line: int) -> None:
         super().__init__()
-        self.palette, self._link = palette, link
+        self._link = link
         self.path, self.total = first.path, first.total
         self.line = max(1, min(line, first.total))
         self._language = detect_language(first.path)
@@ -158,20 +155,19 @@ class SourceView(ScrollView, can_focus=True):
     def render_line(self, y: int) -> Strip:
         number, width = y + self.scroll_offset.y + 1, self.size.width
         if number > self.total:
-            return to_strip(StyledLine([], "body/surface"), width, self.palette)
+            return to_strip(StyledLine([], "body/surface"), width, self)
         ground = "selection" if number == self.line else "surface"
         gutter = f"{number:>{len(str(self.total)) + 1}}  "
         pieces = self._lines.get(number, [])
-        head = to_strip(StyledLine([(gutter, f"faint/{ground}")]), len(gutter), self.palette)
+        head = to_strip(StyledLine([(gutter, f"faint/{ground}")]), len(gutter), self)
         body = [
             (text, f"{key.partition('+')[0]}/{ground}{'+i' if '+i' in key else ''}") for text, key in pieces
         ]
         room = max(1, width - len(gutter))
-        strip = to_strip(StyledLine(body, f"body/{ground}"), room + self._shift, self.palette)
+        strip = to_strip(StyledLine(body, f"body/{ground}"), room + self._shift, self)
         return Strip.join([head, strip.crop(self._shift, self._shift + room)])
 
     def _fetch_visible(self) -> None:
-        """Fetch the pages on screen that have not been requested yet."""
         top = self.scroll_offset.y
         bottom = min(self.total - 1, top + self.size.height)
         for page in range(top // PAGE_LINES, bottom // PAGE_LINES + 1):
@@ -217,18 +213,16 @@ class FileViewer(ModalScreen[str]):
         & > #sheet {{ width: 94%; max-width: 140; height: 92%; max-height: 92%; }}
     }}"""
 
-    def __init__(
-        self, palette: Palette, link: SessionLink, first: TextPage, line: int, keys: Sequence[str]
-    ) -> None:
+    def __init__(self, link: SessionLink, first: TextPage, line: int, keys: Sequence[str]) -> None:
         super().__init__()
-        self._palette, self._keys = palette, keys
-        self._source = SourceView(palette, link, first, line)
+        self._keys = keys
+        self._source = SourceView(link, first, line)
 
     def compose(self) -> ComposeResult:
         with Vertical(id="sheet"):
-            yield LinesView(lambda width: [self._head(width)], self._palette)
+            yield LinesView(lambda width: [self._head(width)])
             yield self._source
-            yield LinesView(lambda width: [self._foot(width)], self._palette)
+            yield LinesView(lambda width: [self._foot(width)])
 
     def _head(self, width: int) -> StyledLine:
         source = self._source
@@ -237,13 +231,6 @@ class FileViewer(ModalScreen[str]):
 
     def _foot(self, width: int) -> StyledLine:
         return sheet_line(fit_keys(self._keys, width), "faint")
-
-    def repaint(self, palette: Palette) -> None:
-        self._source.palette = palette
-        self._source.refresh()
-        for part in self.query(LinesView):
-            part.palette = palette
-            part.refresh()
 
     def on_key(self, event: events.Key) -> None:
         if event.key in ("escape", "q", "e", "enter"):
@@ -258,7 +245,7 @@ async def view_file(app: ThemedApp, link: SessionLink, path: str, line: int, *, 
         reason = first.reason if isinstance(first, Refused) else f"{path} cannot be shown"
         app.notify(reason, severity="warning")
         return False
-    keys = ("e edit", "Esc leave") if has_editor else ("Esc leave", "set $EDITOR to edit")
+    keys = ("e edit", "Esc close") if has_editor else ("Esc close", "set $EDITOR to edit")
     moves = ("Up, Down, PgUp, PgDn, Home, End move",)
-    viewer = FileViewer(app.palette, link, first, line, keys + moves)
+    viewer = FileViewer(link, first, line, keys + moves)
     return await app.push_screen_wait(viewer) == "edit" and has_editor

@@ -1,6 +1,4 @@
-"""Rewinding: the turns with what they changed, what a rewind would do, and which of the user's changes
-stay.
-"""
+"""Rewinding: choose a turn, see what would change, decide about your own changes."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -36,8 +34,8 @@ async def choose_rewind(app: ThemedApp, link: SessionLink) -> None:
         app.notify("there is no prompt in this session yet")
         return
     choices = [_turn_choice(row, still=app.options.still) for row in reply.rows]
-    foot = "Enter look at the way back   Esc stay"
-    chosen = await app.push_screen_wait(Picker(app.palette, "Go back to before", choices, foot=foot))
+    foot = "Enter preview   Esc close"
+    chosen = await app.push_screen_wait(Picker("Go back to before", choices, foot=foot))
     row = next((row for row in reply.rows if row.turn == chosen), None)
     if row is not None:
         await _confirm_rewind(app, link, row)
@@ -57,7 +55,7 @@ async def _confirm_rewind(app: ThemedApp, link: SessionLink, row: CheckpointRow)
     title = single_line(row.title) if is_undo else f"Before: {single_line(row.title)}"
     added, removed = sum(diff.added for diff in reply.diffs), sum(diff.removed for diff in reply.diffs)
     right = f"{format_count(reply.files, 'file')}   +{added} -{removed}"
-    reader = TextReader(app.palette, title, _rewind_lines(reply), right=right, keys=keys)
+    reader = TextReader(title, _rewind_lines(reply), right=right, keys=keys)
     key = await app.push_screen_wait(reader)
     if not key:
         return
@@ -80,10 +78,9 @@ async def _ask_checkpoints(app: ThemedApp, link: SessionLink, turn: str) -> Chec
 
 
 async def _ask_own_changes(app: ThemedApp, paths: Sequence[str]) -> OwnChanges | None:
-    """Ask what to do with files that the user has changed since."""
     lines = [f"You have changed {format_count(len(paths), 'file')} since: {_join_names(paths)}."]
     keys = (("k", "keep mine"), ("o", "overwrite mine"))
-    key = await app.push_screen_wait(ConfirmDialog(app.palette, "Your own changes", lines, keys))
+    key = await app.push_screen_wait(ConfirmDialog("Your own changes", lines, keys))
     answers: dict[str, OwnChanges] = {"k": "keep", "o": "overwrite"}
     return answers.get(key)
 

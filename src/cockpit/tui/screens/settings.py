@@ -1,11 +1,11 @@
-"""Settings, models and providers: what the user chooses here is tried and stored by the core.
+"""Settings, models and providers.
 
-Each flow sends a command (`config.set`, `model`, `connect.presets`, `connect.try`) and waits for its answer.
+Each flow sends a command to the core (`config.set`, `model`, `connect.presets`, `connect.try`) and waits for
+the answer.
 """
 
 import json
 
-from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.screen import ModalScreen
@@ -17,9 +17,9 @@ from cockpit.protocol.rows import SettingRow
 from cockpit.protocol.safe_text import single_line
 from cockpit.tui.render.layout import StyledLine, layout_paragraph
 from cockpit.tui.render.number_format import format_tokens
-from cockpit.tui.render.themes import Palette
 from cockpit.tui.render.widgets import ThemedApp
 from cockpit.tui.screens.dialogs import (
+    CLOSE_WITH_ESCAPE,
     INPUT_CSS,
     SHEET_CSS,
     LinesView,
@@ -35,17 +35,18 @@ from cockpit.tui.state.screen_state import FrontendRequest
 _READY_STATES = ("ready", "local")
 _DEFAULT_CHOICE = "\0"
 """The choice that removes a setting, so that the default applies again."""
-_SETTINGS_FOOT = "Enter change   type to narrow   Esc leave"
+_SETTINGS_FOOT = "Enter change   type to narrow   Esc close"
 
 
 class KeyDialog(ModalScreen[tuple[str, str] | None]):
     """Asks for a key (masked, and not for a local server) and an address. Returns both, or None for Esc."""
 
+    BINDINGS = CLOSE_WITH_ESCAPE
     CSS = f"KeyDialog {{ {SHEET_CSS} {INPUT_CSS} }}"
 
-    def __init__(self, palette: Palette, preset: dict[str, Json], problem: str) -> None:
+    def __init__(self, preset: dict[str, Json], problem: str) -> None:
         super().__init__()
-        self._palette, self._problem = palette, problem
+        self._problem = problem
         self._provider = single_line(str(preset.get("label") or preset.get("name", "")))
         self._key_source = single_line(str(preset.get("key_from", "")))
         self._key_page = single_line(str(preset.get("keys_at", "")))
@@ -55,7 +56,7 @@ class KeyDialog(ModalScreen[tuple[str, str] | None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="sheet"):
-            yield LinesView(self._head, self._palette)
+            yield LinesView(self._head)
             if not self._is_local:
                 hint = "paste the key"
                 if self._key_source:
@@ -63,7 +64,7 @@ class KeyDialog(ModalScreen[tuple[str, str] | None]):
                 yield Input(password=True, placeholder=hint, id="key")
             hint = "the server's address"
             yield Input(self._address, placeholder=hint, id="address", select_on_focus=False)
-            yield LinesView(self._foot, self._palette)
+            yield LinesView(self._foot)
 
     def on_mount(self) -> None:
         fields = self.query(Input)
@@ -84,12 +85,10 @@ class KeyDialog(ModalScreen[tuple[str, str] | None]):
         return lines
 
     def _foot(self, width: int) -> list[StyledLine]:
-        text = (
-            "It is tested with one call, then stored in the system's keyring or in a file only you can read."
-        )
+        text = "It is tested with one call, then stored in the keyring or in a file that only you can read."
         return [
             *layout_paragraph(text, width, key="muted/surface", fill="body/surface"),
-            sheet_line("Enter test and store   Tab the address   Esc leave", "faint"),
+            sheet_line("Enter test and store   Tab the address   Esc close", "faint"),
         ]
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
@@ -97,26 +96,20 @@ class KeyDialog(ModalScreen[tuple[str, str] | None]):
         address = values.get("address", "")
         self.dismiss((values.get("key", ""), "" if address == self._default_address else address))
 
-    def on_key(self, event: events.Key) -> None:
-        if event.key == "escape":
-            event.stop()
-            self.dismiss(None)
-
 
 async def connect_provider(app: ThemedApp, link: SessionLink, preset: str = "") -> None:
     """Choose a provider, unless `preset` names one, and connect it."""
-    waiting = WaitDialog(app.palette, "Looking for providers …", link, "connect.presets", {})
-    answer = await app.push_screen_wait(waiting)
+    answer = await app.push_screen_wait(WaitDialog("Looking for providers …", link, "connect.presets", {}))
     presets = answer_rows(answer, "presets")
     if not presets:
         reason = single_line(answer.text) if answer is not None else ""
-        reason = reason or "the plugin `connect` did not answer; `cockpit plugins` says why"
+        reason = reason or "the plugin `connect` did not answer; run `cockpit plugins`"
         app.notify(reason, severity="warning")
         return
     name: str | None = preset
     if preset not in [row.get("name") for row in presets]:
         choices = [_provider_choice(row) for row in presets]
-        name = await app.push_screen_wait(Picker(app.palette, "Connect a model provider", choices))
+        name = await app.push_screen_wait(Picker("Connect a model provider", choices))
     row = next((row for row in presets if row.get("name") == name), None)
     if row is not None:
         await _try_provider(app, link, row)
@@ -129,15 +122,14 @@ async def _try_provider(app: ThemedApp, link: SessionLink, preset: dict[str, Jso
     while True:
         arguments: dict[str, Json] = {"preset": name, "key": ""}
         if problem or not preset.get("local"):
-            entered = await app.push_screen_wait(KeyDialog(app.palette, preset, problem))
+            entered = await app.push_screen_wait(KeyDialog(preset, problem))
             if entered is None:
                 return
             arguments["key"], address = entered
             if address:
                 arguments["base_url"] = address
                 preset = {**preset, "base_url": address}
-        waiting = WaitDialog(app.palette, f"Trying {name} …", link, "connect.try", arguments)
-        answer = await app.push_screen_wait(waiting)
+        answer = await app.push_screen_wait(WaitDialog(f"Trying {name} …", link, "connect.try", arguments))
         if answer is None:
             return
         if answer.values.get("ok"):
@@ -151,24 +143,22 @@ async def _try_provider(app: ThemedApp, link: SessionLink, preset: dict[str, Jso
 async def _choose_provider_model(
     app: ThemedApp, link: SessionLink, name: str, arguments: dict[str, Json], trial: FrontendRequest
 ) -> None:
-    """Choose one of the models that the server lists, and store the connection with it."""
     listed, default = trial.values.get("models"), str(trial.values.get("default", ""))
     models = [str(model) for model in listed] if isinstance(listed, list) else []
     choices = [PickerChoice(model, model, now=model == default) for model in models]
-    picker = Picker(app.palette, f"{name} answers: choose a model", choices, placeholder="model", free=True)
+    picker = Picker(f"{name} answers: choose a model", choices, placeholder="model", free=True)
     chosen = await app.push_screen_wait(picker)
     if not chosen:
         return
     arguments = {**arguments, "model": chosen, "save": True}
-    waiting = WaitDialog(app.palette, "Storing it …", link, "connect.try", arguments)
-    answer = await app.push_screen_wait(waiting)
+    answer = await app.push_screen_wait(WaitDialog("Storing it …", link, "connect.try", arguments))
     if answer is None or not answer.values.get("ok"):
         app.notify(single_line(answer.text) if answer is not None else "not stored", severity="warning")
         return
     await link.select_model(f"{name}:{chosen}")
     place = str(answer.values.get("saved", ""))
     stored = f"; the key is stored in {place}" if place else ""
-    app.notify(f"{name}:{chosen} answers from the next step on{stored}")
+    app.notify(f"{name}:{chosen} is used from the next step on{stored}")
 
 
 def answer_rows(answer: FrontendRequest | None, name: str) -> list[dict[str, Json]]:
@@ -188,8 +178,7 @@ async def choose_model(app: ThemedApp, link: SessionLink) -> None:
     """Choose a known model, with its window and price, or type any other as `provider:model`."""
     choices: list[PickerChoice] = []
     if "model" in link.commands:
-        waiting = WaitDialog(app.palette, "Looking for models …", link, "model", {})
-        answer = await app.push_screen_wait(waiting)
+        answer = await app.push_screen_wait(WaitDialog("Looking for models …", link, "model", {}))
         known = sorted(answer_rows(answer, "models"), key=lambda row: row.get("state") not in _READY_STATES)
         named = (row for row in known if not str(row.get("model", "")).endswith(":"))
         choices = [_model_choice(row, link.state.model) for row in named]
@@ -201,7 +190,7 @@ async def choose_model(app: ThemedApp, link: SessionLink) -> None:
             for row in rows
         ]
     foot = "Enter use   any provider:model can be typed   /connect adds a provider"
-    picker = Picker(app.palette, "Model", choices, placeholder="provider:model", free=True, foot=foot)
+    picker = Picker("Model", choices, placeholder="provider:model", free=True, foot=foot)
     chosen = await app.push_screen_wait(picker)
     if chosen:
         await link.select_model(chosen)
@@ -228,11 +217,11 @@ async def edit_settings(app: ThemedApp, link: SessionLink, key: str = "") -> Non
         rows = reply.rows if isinstance(reply, queries.SettingsTable) else ()
         known = {row.key: row for row in rows}
         if not known:
-            app.notify("the settings cannot be read: `cockpit config check` says why", severity="warning")
+            app.notify("the settings cannot be read: run `cockpit config check`", severity="warning")
             return
         if key not in known:
             choices = [_setting_choice(row, at) for row in rows]
-            picked = await app.push_screen_wait(Picker(app.palette, "Settings", choices, foot=_SETTINGS_FOOT))
+            picked = await app.push_screen_wait(Picker("Settings", choices, foot=_SETTINGS_FOOT))
             if picked is None:
                 return
             at = picked
@@ -266,12 +255,12 @@ async def _change_setting(app: ThemedApp, link: SessionLink, row: SettingRow) ->
         if row.value is not None:
             label = f"default {format_value(None, row.default)}"
             choices.append(PickerChoice(_DEFAULT_CHOICE, label, "remove the setting"))
-        picked = await app.push_screen_wait(Picker(app.palette, row.key, choices))
+        picked = await app.push_screen_wait(Picker(row.key, choices))
         if picked is not None:
             await _write_setting(app, link, row, "" if picked == _DEFAULT_CHOICE else picked)
         return
-    foot = f"{row.about}   Enter stores it (empty: the default)   Esc leave"
-    typed = await app.push_screen_wait(TextDialog(app.palette, row.key, row.wanted, current, foot))
+    foot = f"{row.about}   Enter stores it (empty: the default)   Esc close"
+    typed = await app.push_screen_wait(TextDialog(row.key, row.wanted, current, foot))
     if typed is not None and typed != current:
         await _write_setting(app, link, row, typed)
 
@@ -279,12 +268,11 @@ async def _change_setting(app: ThemedApp, link: SessionLink, row: SettingRow) ->
 async def _write_setting(app: ThemedApp, link: SessionLink, row: SettingRow, text: str) -> None:
     action = "config.set" if text else "config.unset"
     arguments: dict[str, Json] = {"key": row.key, **({"value": text} if text else {})}
-    waiting = WaitDialog(app.palette, f"Storing {row.key} …", link, action, arguments)
-    answer = await app.push_screen_wait(waiting)
+    answer = await app.push_screen_wait(WaitDialog(f"Storing {row.key} …", link, action, arguments))
     if answer is None:
         return
     text = single_line(answer.text, 200)
     if not answer.values.get("ok", True):
         app.notify(text, severity="warning")
     else:
-        app.notify(text if row.live else f"{text}; it applies from the next session on")
+        app.notify(text if row.live else f"{text}; it applies from the next session")

@@ -1,4 +1,4 @@
-"""A subagent, opened: its own Trace while it works, a line to steer it, a key to stop it."""
+"""The screen of a subagent: its Trace while it works, a line to steer it, a key to stop it."""
 
 from textual import events
 from textual.app import ComposeResult
@@ -11,7 +11,6 @@ from cockpit.protocol.rows import AgentRow
 from cockpit.protocol.safe_text import single_line
 from cockpit.tui.render.layout import Moment, Piece, StyledLine, layout_paragraph
 from cockpit.tui.render.number_format import format_tokens
-from cockpit.tui.render.themes import Palette
 from cockpit.tui.render.widgets import ThemedApp, UnclaimedKey
 from cockpit.tui.screens.dialogs import SHEET_CSS, LinesView, fit_keys, focus_input, sheet_line, title_line
 from cockpit.tui.session_link import SessionLink, SubagentFollower
@@ -35,16 +34,16 @@ class SubagentScreen(ModalScreen[None]):
         & Input:focus {{ border: none; }}
     }}"""
 
-    def __init__(self, palette: Palette, link: SessionLink, follower: SubagentFollower) -> None:
+    def __init__(self, link: SessionLink, follower: SubagentFollower) -> None:
         super().__init__()
-        self._palette, self._link, self._follower = palette, link, follower
+        self._link, self._follower = link, follower
 
     def compose(self) -> ComposeResult:
         with Vertical(id="sheet"):
-            yield LinesView(self._head, self._palette, id="head")
-            yield TraceView(self._palette, id="agent-trace")
+            yield LinesView(self._head, id="head")
+            yield TraceView(id="agent-trace")
             yield Input(placeholder="a message to this agent: Enter sends it, taken at its next step")
-            yield LinesView(self._foot, self._palette, id="foot")
+            yield LinesView(self._foot, id="foot")
 
     def on_mount(self) -> None:
         for lines in self.query(LinesView):
@@ -143,14 +142,14 @@ async def open_subagent(app: ThemedApp, link: SessionLink, agent: str) -> None:
     """Open the subagent of the path `agent`, and follow it until the screen is left."""
     if any(isinstance(screen, SubagentScreen) for screen in app.screen_stack):
         return
-    follower = link.watch.start(agent, link.root)
+    follower = link.follower = SubagentFollower(agent, link.root)
     try:
         reply = await link.ask(AgentEvents(agent))
         if not isinstance(reply, AgentEventRows):
             app.notify(f"{agent} cannot be opened: this session no longer knows it")
             return
-        link.watch.add_past(reply.rows)
+        follower.add_past(reply.rows)
         link.changed()
-        await app.push_screen_wait(SubagentScreen(app.palette, link, follower))
+        await app.push_screen_wait(SubagentScreen(link, follower))
     finally:
-        link.watch.stop()
+        link.follower = None

@@ -1,5 +1,4 @@
-"""What the screen shows, as plain values. Start with `reducer`: `reduce(state, envelope)` is all of the
-logic.
+"""The state of the screen as plain values. Start with `reducer`, which has all of the logic.
 
 Imports no other sub-package of the TUI and no Textual. The same envelopes give the same state, live or
 replayed.

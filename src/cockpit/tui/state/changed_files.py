@@ -1,8 +1,4 @@
-"""Which files the calls of a session changed, and by how much; and what a rewind does to that and to the
-Trace.
-
-Changes that a rewind took back do not count.
-"""
+"""Counts the changed lines of each file in a session, without the changes that a rewind took back."""
 
 from cockpit.protocol.events import Envelope, FileChanged, Rewound
 from cockpit.protocol.safe_text import clean, single_line
@@ -80,5 +76,5 @@ def _rewind_hint(event: Rewound) -> str:
             f"your own changes, left as they are: {', '.join(map(single_line, event.kept[:MAX_NAMED]))}"
         )
     if not event.undoes:
-        parts.append("/rewind undo takes it back")
+        parts.append("/rewind undo reverts it")
     return "; ".join(parts)

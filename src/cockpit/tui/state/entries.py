@@ -1,7 +1,7 @@
 """The entries of the Trace, and the cleaning of the content blocks in them.
 
-Entries grow in place, so that a delta costs the same in the longest session. Every text in them is safe to
-draw. `expanded` is the user's choice; None means the default.
+Entries grow in place, so that a delta costs the same in a long session. Their texts are safe to draw.
+`expanded` is the user's choice; None means the default.
 """
 
 from collections.abc import Mapping

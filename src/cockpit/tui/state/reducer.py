@@ -7,11 +7,13 @@ from cockpit.protocol.content import plain_text
 from cockpit.protocol.events import Envelope, Event
 from cockpit.protocol.messages import AssistantMessage, ToolMessage, UserMessage
 from cockpit.protocol.rows import TodoRow
-from cockpit.protocol.safe_text import clean, single_line
-from cockpit.tui.state import changed_files, screen_state, tool_calls
+from cockpit.protocol.safe_text import clean, clean_output, single_line
+from cockpit.tui.state import changed_files, screen_state
 from cockpit.tui.state.entries import (
+    TAIL_LINES,
     AnswerEntry,
     CallEntry,
+    CallStatus,
     OutputEntry,
     PlanEntry,
     PromptEntry,
@@ -94,7 +96,7 @@ def reduce(state: ScreenState, envelope: Envelope) -> None:
         case events.ThoughtDelta():
             _add_thought(state, event, envelope.time)
         case events.ToolCallProgressed():
-            tool_calls.append_output(state, event)
+            _append_output(state, event)
         case _:
             state.seq = max(state.seq, envelope.seq)
             _reduce_durable(state, envelope, event)
@@ -110,14 +112,14 @@ def _reduce_durable(state: ScreenState, envelope: Envelope, event: Event) -> Non
         case events.MessageFinished():
             _finish_message(state, event)
         case events.ToolCallStarted():
-            tool_calls.start_call(state, event, envelope.time)
+            _start_call(state, event, envelope.time)
             screen_state.note_call(state.code, event, state.root)
         case events.ToolCallFinished():
-            tool_calls.finish_call(state, event)
+            _finish_call(state, event)
         case events.ApprovalRequested():
-            tool_calls.add_approval(state, event, envelope.call)
+            _add_approval(state, event, envelope.call)
         case events.ApprovalResolved():
-            tool_calls.resolve_approval(state, event)
+            _resolve_approval(state, event)
         case events.QuestionAsked():
             state.questions[event.id] = event
             state.request_calls[event.id] = envelope.call
@@ -212,7 +214,6 @@ def _start_session(state: ScreenState, event: events.SessionStarted, session: st
 
 
 def _update_welcome(state: ScreenState) -> None:
-    """Name the model in the first entry, or how to connect one."""
     if state.entries and isinstance(first := state.entries[0], WelcomeEntry):
         first.model = state.model
         offline = state.model.partition(":")[0] == "offline"
@@ -269,6 +270,83 @@ def _end_thought(state: ScreenState, message: str) -> None:
         state.touch(number)
 
 
+def _start_call(state: ScreenState, event: events.ToolCallStarted, time: float) -> None:
+    call = event.call
+    entry = CallEntry(
+        call.id, single_line(call.name), event.kind, single_line(event.title), event.asked_by, began=time
+    )
+    number = state.add(entry)
+    state.calls[call.id] = state.running[call.id] = number
+    if state.turn is not None:
+        state.turn.calls += 1
+    state.aspects.add("work")
+
+
+def _append_output(state: ScreenState, event: events.ToolCallProgressed) -> None:
+    entry, number = _find_call(state, event.call)
+    if entry is None:
+        return
+    pieces = event.text.split("\n")
+    if entry.tail:
+        pieces[0] = entry.tail.pop() + pieces[0]
+    entry.tail += [clean_output(piece) for piece in pieces[:-1]]
+    entry.tail.append(pieces[-1])  # unfinished: cleaned when it is drawn
+    if len(entry.tail) > 2 * TAIL_LINES:
+        del entry.tail[:-TAIL_LINES]
+    state.touch(number)
+    state.aspects.add("work")
+
+
+def _finish_call(state: ScreenState, event: events.ToolCallFinished) -> None:
+    result = event.result
+    entry, number = _find_call(state, result.call)
+    if entry is None:
+        entry = CallEntry(result.call, single_line(result.name), "other", single_line(result.name))
+        number = state.calls[result.call] = state.add(entry)
+    entry.status, entry.seconds, entry.text = result.outcome, result.seconds, clean_output(result.text)
+    entry.blocks = clean_blocks(result.blocks)
+    entry.tail = []
+    state.running.pop(result.call, None)
+    _forget_requests(state, result.call)
+    state.touch(number)
+    state.aspects.add("work")
+
+
+def _add_approval(state: ScreenState, event: events.ApprovalRequested, call: str) -> None:
+    state.approvals[event.id] = event
+    state.request_calls[event.id] = call
+    _set_status(state, call, "waiting")
+    state.aspects |= {"work", "bar"}
+
+
+def _resolve_approval(state: ScreenState, event: events.ApprovalResolved) -> None:
+    state.approvals.pop(event.id, None)
+    call = state.request_calls.pop(event.id, "")
+    if call in state.running:
+        _set_status(state, call, "running")
+    state.aspects |= {"work", "bar"}
+
+
+def _set_status(state: ScreenState, call: str, status: CallStatus) -> None:
+    entry, number = _find_call(state, call)
+    if entry is not None:
+        entry.status = status
+        state.touch(number)
+
+
+def _forget_requests(state: ScreenState, call: str) -> None:
+    for request in [request for request, owner in state.request_calls.items() if owner == call]:
+        state.approvals.pop(request, None)
+        state.questions.pop(request, None)
+        del state.request_calls[request]
+
+
+def _find_call(state: ScreenState, call: str) -> tuple[CallEntry | None, int]:
+    number = state.calls.get(call, -1)
+    entry = state.entries[number] if number >= 0 else None
+    return (entry, number) if isinstance(entry, CallEntry) else (None, -1)
+
+
 def _finish_message(state: ScreenState, event: events.MessageFinished) -> None:
     match event.message:
         case UserMessage(content):
@@ -288,7 +366,6 @@ def _add_steer(state: ScreenState, text: str) -> None:
 
 
 def _finish_answer(state: ScreenState, id: str, message: AssistantMessage) -> None:
-    """Replace what the deltas built by the finished message."""
     if message.thoughts:
         number = state.thoughts.get(id)
         if number is None:
@@ -333,7 +410,6 @@ def _finish_turn(state: ScreenState, event: events.TurnFinished) -> None:
 
 
 def _close_unfinished(state: ScreenState, status: Literal["cancelled", "interrupted"]) -> None:
-    """Give every running call `status`, and end unfinished answers and thoughts."""
     for number in list(state.running.values()):
         entry = state.entries[number]
         if isinstance(entry, CallEntry):

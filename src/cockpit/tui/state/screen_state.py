@@ -1,6 +1,4 @@
-"""The state of one session as its screen needs it. Changed only by `reducer`, by answers to queries, and by
-what the user folds or chooses.
-"""
+"""The state of one session on screen, changed by `reducer`, answers to queries and choices of the user."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -142,9 +140,7 @@ class ScreenState:
     running: dict[str, int] = field(default_factory=dict)  # call id: number of its entry
     todo: tuple[TodoRow, ...] = ()
     files: dict[str, ChangedFile] = field(default_factory=dict)
-    changes: list[tuple[int, FileChanged]] = field(
-        default_factory=list
-    )  # of calls: sequence number and event
+    changes: list[tuple[int, FileChanged]] = field(default_factory=list)  # by sequence number
     # op id of a rewind that restored files: sequence numbers from and to, and the paths it left alone
     undone_ranges: dict[str, tuple[int, int, frozenset[str]]] = field(default_factory=dict)
     usage: Usage = field(default_factory=Usage)
@@ -156,9 +152,7 @@ class ScreenState:
     plan: PlanChanged = field(default_factory=lambda: PlanChanged("", "idle"))
     plan_entry: int = -1  # number of the pending plan's entry
     requests: list[FrontendRequest] = field(default_factory=list)
-    rewinds: dict[str, tuple[int, int]] = field(
-        default_factory=dict
-    )  # op id: the range of events it took back
+    rewinds: dict[str, tuple[int, int]] = field(default_factory=dict)  # op id: range of events
     captured: set[str] = field(default_factory=set)  # ids of ops whose answers go to a screen
     texts: dict[str, int] = field(default_factory=dict)  # message id: number of the entry of its text
     thoughts: dict[str, int] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Copying to the user's clipboard: which program to use, and what to report afterwards."""
+"""Copies to the clipboard, and reports how."""
 
 import shutil
 import subprocess

@@ -2,8 +2,8 @@
 
 Textual polls its input every 100 ms, so a lone ESC byte waits that long before it counts as a key; here the
 poll is short while a sequence may be unfinished. Textual's parser also takes an ESC inside a bracketed paste
-for a key and what follows for typed keys, where the end of a line would send the prompt; so pastes are
-cleaned first. POSIX only; elsewhere Textual's own driver is used.
+for a key and the rest for typed keys, where a line end would send the prompt; so pastes are cleaned first.
+POSIX only; elsewhere Textual's own driver is used.
 """
 
 import os
@@ -57,7 +57,6 @@ class PasteFilter:
         return "".join(out)
 
     def _typed(self, text: str, out: list[str]) -> str:
-        """Pass on typed text. Returns what follows the start of a paste."""
         known = len(self._tail)
         begin = (self._tail + text).find(PASTE_START)
         if begin < 0:

@@ -1,14 +1,13 @@
-"""The user's editor: the command that opens a file at a line and column, and editing a text in a temporary
-file.
+"""Editors: the command that opens a file at a line and column, and editing a text in a temporary file.
 
-An editor that is not in the table gets only the path: with a wrong option it would open a file called `+12`.
+An unknown editor gets only the path: with a wrong option it would open a file called `+12`.
 """
 
 import os
 import shlex
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,72 +19,32 @@ class EditorCommand(NamedTuple):
     in_terminal: bool
 
 
-PositionArguments = Callable[[str, int, int], tuple[str, ...]]
+PositionArguments = tuple[str, ...]
+"""Arguments with `{path}`, `{line}`, `{column}` (from 1) and `{offset}` (the column from 0)."""
 
-
-def _vim(path: str, line: int, column: int) -> tuple[str, ...]:
-    return (f"+call cursor({line},{column})", path)
-
-
-def _vi(path: str, line: int, column: int) -> tuple[str, ...]:
-    return (f"+{line}", path)  # POSIX vi knows lines only
-
-
-def _plus_line_column(path: str, line: int, column: int) -> tuple[str, ...]:
-    return (f"+{line}:{column}", path)
-
-
-def _nano(path: str, line: int, column: int) -> tuple[str, ...]:
-    return (f"+{line},{column}", path)
-
-
-def _path_line_column(path: str, line: int, column: int) -> tuple[str, ...]:
-    return (f"{path}:{line}:{column}",)
-
-
-def _goto(path: str, line: int, column: int) -> tuple[str, ...]:
-    return ("--goto", f"{path}:{line}:{column}")
-
-
-def _jetbrains(path: str, line: int, column: int) -> tuple[str, ...]:
-    # Its columns count from 0 (JetBrains, "Open files from the command line").
-    return ("--line", str(line), "--column", str(column - 1), path)
-
-
-def _micro(path: str, line: int, column: int) -> tuple[str, ...]:
-    return (f"+{line}:{column}", path)
-
-
-def _kate(path: str, line: int, column: int) -> tuple[str, ...]:
-    return ("--line", str(line), "--column", str(column), path)
-
-
-_JETBRAINS_IDES = (
-    "idea",
-    "pycharm",
-    "webstorm",
-    "phpstorm",
-    "goland",
-    "clion",
-    "rider",
-    "rubymine",
-    "rustrover",
-)
+_VIM: PositionArguments = ("+call cursor({line},{column})", "{path}")
+_VI: PositionArguments = ("+{line}", "{path}")  # POSIX vi knows lines only
+_PLUS: PositionArguments = ("+{line}:{column}", "{path}")
+_NANO: PositionArguments = ("+{line},{column}", "{path}")
+_SUFFIX: PositionArguments = ("{path}:{line}:{column}",)
+_GOTO: PositionArguments = ("--goto", "{path}:{line}:{column}")
+_KATE: PositionArguments = ("--line", "{line}", "--column", "{column}", "{path}")
+# JetBrains counts columns from 0 ("Open files from the command line").
+_JETBRAINS: PositionArguments = ("--line", "{line}", "--column", "{offset}", "{path}")
 _TERMINAL_EDITORS: Mapping[str, PositionArguments] = {
-    **dict.fromkeys(("vim", "nvim", "view", "vimdiff", "lvim"), _vim),
-    **dict.fromkeys(("vi", "nvi", "vis", "ex"), _vi),
-    **dict.fromkeys(("emacs", "emacsclient", "mg", "jmacs", "kak"), _plus_line_column),
-    **dict.fromkeys(("hx", "helix"), _path_line_column),
-    **dict.fromkeys(("nano", "pico", "rnano"), _nano),
-    "micro": _micro,
+    **dict.fromkeys(("vim", "nvim", "view", "vimdiff", "lvim"), _VIM),
+    **dict.fromkeys(("vi", "nvi", "vis", "ex"), _VI),
+    **dict.fromkeys(("emacs", "emacsclient", "mg", "jmacs", "kak", "micro"), _PLUS),
+    **dict.fromkeys(("hx", "helix"), _SUFFIX),
+    **dict.fromkeys(("nano", "pico", "rnano"), _NANO),
 }
 _GRAPHICAL_EDITORS: Mapping[str, PositionArguments] = {
-    **dict.fromkeys(("code", "code-insiders", "codium", "vscodium", "cursor", "windsurf", "positron"), _goto),
-    **dict.fromkeys((*_JETBRAINS_IDES, "studio", "fleet"), _jetbrains),
-    **dict.fromkeys((f"{name}64" for name in _JETBRAINS_IDES), _jetbrains),
-    **dict.fromkeys(("zed", "zeditor", "subl", "sublime_text"), _path_line_column),
-    **dict.fromkeys(("gvim", "mvim", "nvim-qt", "neovide"), _vim),
-    "kate": _kate,
+    **dict.fromkeys(("code", "code-insiders", "codium", "vscodium", "cursor", "windsurf", "positron"), _GOTO),
+    **dict.fromkeys(("idea", "pycharm", "webstorm", "phpstorm", "goland", "clion"), _JETBRAINS),
+    **dict.fromkeys(("rider", "rubymine", "rustrover", "studio", "fleet"), _JETBRAINS),
+    **dict.fromkeys(("zed", "zeditor", "subl", "sublime_text"), _SUFFIX),
+    **dict.fromkeys(("gvim", "mvim", "nvim-qt", "neovide"), _VIM),
+    "kate": _KATE,
 }
 _OTHER_GRAPHICAL_EDITORS = ("gedit", "notepad", "notepad++", "mousepad", "textedit", "xed", "bbedit", "open")
 _WAIT_OPTIONS = ("--wait", "-w")
@@ -98,24 +57,28 @@ def editor_command(editor: str, path: str, line: int, column: int) -> EditorComm
     words = shlex.split(editor, posix=os.name != "nt") or ["vi"]
     program, options = words[0].strip('"'), words[1:]
     name = _program_name(program)
-    line, column = max(1, line), max(1, column)
+    values = {"path": path, "line": max(1, line), "column": max(1, column), "offset": max(1, column) - 1}
+
+    def command(options: list[str], arguments: PositionArguments, in_terminal: bool) -> EditorCommand:
+        return EditorCommand((program, *options, *(part.format(**values) for part in arguments)), in_terminal)
+
     if name == "emacsclient" and not {"-t", "-nw", "--tty"} & set(options):
         in_terminal = not {"-c", "-n", "--create-frame", "--no-wait"} & set(options)
-        return EditorCommand((program, *options, *_plus_line_column(path, line, column)), in_terminal)
+        return command(options, _PLUS, in_terminal)
     if name in _TERMINAL_EDITORS:
-        return EditorCommand((program, *options, *_TERMINAL_EDITORS[name](path, line, column)), True)
+        return command(options, _TERMINAL_EDITORS[name], True)
     options = [option for option in options if option not in _WAIT_OPTIONS]
     if name in _GRAPHICAL_EDITORS:
-        return EditorCommand((program, *options, *_GRAPHICAL_EDITORS[name](path, line, column)), False)
+        return command(options, _GRAPHICAL_EDITORS[name], False)
     return EditorCommand((program, *words[1:], path), name not in _OTHER_GRAPHICAL_EDITORS)
 
 
 def _program_name(program: str) -> str:
-    """The name in the table for `/usr/bin/nvim` or `C:\\Code.cmd`."""
+    """The name in the table for `/usr/bin/nvim`, `C:\\Code.cmd` or `idea64.exe`."""
     name = program.replace("\\", "/").rpartition("/")[2].lower()
     for ending in (".exe", ".cmd", ".bat", ".sh"):
         name = name.removesuffix(ending)
-    return name
+    return name.removesuffix("64")
 
 
 def configured_editor(environment: Mapping[str, str]) -> str:

@@ -1,8 +1,7 @@
-"""The rows of the Trace: which entry, which part of it and which line is at row y; and finding text in them.
+"""The rows of the Trace: maps a row to an entry, a part of it and a line; finds text.
 
-Only what is on the screen is laid out; the rest has an estimated height until it is shown. Rows above the
-screen may therefore move, and the methods that lay out return by how much. A search reads the sources and
-lays out only what contains the text.
+Only visible rows are laid out; the others have an estimated height. Rows above the screen may therefore move,
+and the methods that lay out return by how much. A search reads the sources and lays out only the matches.
 """
 
 from bisect import bisect_right
@@ -28,7 +27,7 @@ class LinePosition(NamedTuple):
 
 
 class TraceChunk:
-    """What is laid out at once: a part of an answer, or (`part` None) the whole of another entry. `height`
+    """The unit of layout: a part of an answer, or (`part` None) the whole of another entry. `height`
     is an estimate until it is `exact`; `size` counts the characters of prose, -1 for anything else."""
 
     __slots__ = ("exact", "gap", "height", "lines", "part", "size")
@@ -259,7 +258,7 @@ class TraceDocument:
         return matches or ([0] if part is not None else [])
 
     def line(self, y: int) -> StyledLine:
-        """The line at row `y`; a blank one outside of the document or where nothing is laid out yet."""
+        """The line at row `y`; blank outside of the document and where nothing is laid out yet."""
         if not 0 <= y < self.height:
             return _BLANK
         number = self.section_at(y)

@@ -1,4 +1,4 @@
-"""Draws the entries of the Trace: an entry, the width and the moment give lines.
+"""Draws the entries of the Trace.
 
 A tool call is one line that changes in place, with its output folded below it.
 """
@@ -162,7 +162,6 @@ def _is_plan_denial(entry: CallEntry) -> bool:
 
 
 def _full_output(entry: CallEntry, width: int) -> list[StyledLine]:
-    """The whole result: its blocks, or the text that the model got."""
     if entry.blocks:
         lines: list[StyledLine] = []
         for block in entry.blocks:

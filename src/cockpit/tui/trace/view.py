@@ -1,7 +1,7 @@
 """The widget of the Trace: one scroll view that draws the visible rows of a document.
 
-It follows the end until the user scrolls up, and then stays there. There is no widget per message and no
-timer: the painter calls `paint` when something changed.
+It follows the end until the user scrolls up. There is no widget per message and no timer: the painter calls
+`paint` when something changed.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,6 @@ from textual.selection import Selection
 from textual.strip import Strip
 
 from cockpit.tui.render.layout import Moment, StyledLine
-from cockpit.tui.render.themes import Palette
 from cockpit.tui.render.widgets import StripMark, UnclaimedKey, set_scroll_height, to_strip
 
 if TYPE_CHECKING:
@@ -41,9 +40,8 @@ class TraceView(ScrollView, can_focus=True):
             super().__init__()
             self.y = y
 
-    def __init__(self, palette: Palette, *, id: str = "trace") -> None:
+    def __init__(self, *, id: str = "trace") -> None:
         super().__init__(id=id)
-        self.palette = palette
         self.document: TraceDocument | None = None
         self.following = True
         self._placed_for = (Size(), Size())
@@ -99,10 +97,6 @@ class TraceView(ScrollView, can_focus=True):
             self.document.hide()
         self.to_end()
 
-    def repaint(self, palette: Palette) -> None:
-        self.palette = palette
-        self.refresh()
-
     def entry_at(self, y: int) -> int | None:
         """The number of the entry at row `y`, None below the last."""
         if self.document is None or y >= self.document.height:
@@ -141,7 +135,6 @@ class TraceView(ScrollView, can_focus=True):
         return max(20, self.size.width)
 
     def _place(self, first: int | None) -> None:
-        """Lay out what is visible, set the size and the scroll position, repaint from row `first` on."""
         rows, document = self.size.height, self.document
         self._placed_for = (self.size, self.container_size)
         if document is not None:
@@ -208,7 +201,7 @@ class TraceView(ScrollView, can_focus=True):
         if y == self.size.height - 1 and self._unseen and not self.following:
             line = StyledLine([], right=[(f" ↓ {self._unseen} new lines · End ", "base/person+b")])
         marks = self._marks(line, row)
-        strip = to_strip(line, width, self.palette, marks)
+        strip = to_strip(line, width, self, marks)
         # Only Textual's selection needs offsets; painting is faster without them.
         return strip if self._painting else strip.apply_offsets(0, row)
 

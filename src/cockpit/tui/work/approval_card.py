@@ -1,6 +1,4 @@
-"""The approval card: what is asked, why, how risky, where it goes and which keys answer; below it the
-commands with their verdicts and the files hunk by hunk.
-"""
+"""The approval card: the request, its reason, risk, destination and keys; below it commands and hunks."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -27,7 +25,6 @@ _ANSWER_KEYS = (
 )
 _VERDICT_SIGNS = {"allow": ("✓", "good"), "ask": ("?", "warn"), "deny": ("✗", "bad"), "": ("·", "muted")}
 _CHECKBOXES = {"in": (" ☑ ", "good"), "some": (" ◪ ", "person"), "out": (" ☐ ", "muted")}
-_PARTIAL_NOTE = "problems unknown: a part is left out"  # the check was of the whole change
 _BLANK = StyledLine([], "body/surface")
 _SPACE: list[Piece] = [(" ", "body/surface")]
 _INDENT: list[Piece] = [("   ", "body/surface")]
@@ -51,9 +48,8 @@ def approval_rows(
     lines = [_title_line(request, number, total), *_fact_lines(request, width, choice)]
     lines += _warning_lines(request, width, left)
     lines += [_BLANK, *_key_lines(request, width)]
-    is_partial = bool(choice.edits) or (bool(choice.left_out) and approval_draft.can_choose(request))
-    note = _PARTIAL_NOTE if request.note and is_partial else request.note
-    rows: CardRows = [(line, "") for line in (*lines, *_note_lines(note, width))]
+    lines += _problem_lines(request, choice, width)
+    rows: CardRows = [(line, "") for line in lines]
     return rows + details(request, choice, width)
 
 
@@ -103,9 +99,8 @@ def _fact_lines(request: ApprovalRequested, width: int, choice: ApprovalChoice) 
         arrow: list[Piece] = [(" → ", "warn/surface")]
         lines += _card_text(single_line(request.destination), width, "body/surface", arrow, _INDENT)
     if request.held:
-        is_held = request.held.startswith("held")
-        key = "muted" if is_held else "warn"
-        sign: list[Piece] = [(" ▢ " if is_held else " ▲ ", f"{key}/surface")]
+        key = "muted" if request.confined else "warn"
+        sign: list[Piece] = [(" ▢ " if request.confined else " ▲ ", f"{key}/surface")]
         lines += _card_text(clean_output(request.held), width, f"{key}/surface", sign, _INDENT)
     if request.alternative:
         instead: list[Piece] = [(" ↪ ", "good/surface")]
@@ -130,12 +125,13 @@ def _warning_lines(request: ApprovalRequested, width: int, left: float | None) -
     return lines
 
 
-def _note_lines(note: str, width: int) -> list[StyledLine]:
-    """What the language servers report about the change."""
+def _problem_lines(request: ApprovalRequested, choice: ApprovalChoice, width: int) -> list[StyledLine]:
+    note, count = request.note, request.new_problems
     if not note:
         return []
-    none, some = note.startswith("new problems: 0"), note.startswith("new problems")
-    sign, key = ("✓", "good") if none else ("✗", "bad") if some else ("·", "muted")
+    if choice.edits or (choice.left_out and approval_draft.can_choose(request)):
+        note, count = "problems unknown: a part is left out", None  # the check was of the whole change
+    sign, key = ("·", "muted") if count is None else ("✗", "bad") if count else ("✓", "good")
     first: list[Piece] = [(f" {sign} ", f"{key}/surface+b")]
     return [_BLANK, *_card_text(clean_output(note), width, f"{key}/surface", first, _INDENT)[:8]]
 
@@ -168,12 +164,14 @@ def _key_lines(request: ApprovalRequested, width: int) -> list[StyledLine]:
 
 
 def _describe_rules(request: ApprovalRequested) -> list[str]:
-    """Which rules `a` and `p` would add, and how long they would apply."""
     session, always = (single_line(", ".join(rules), 400) for rules in (request.remembers, request.keeps))
     if session != always:
-        return [f"a covers {session}, until the session ends", f"p covers {always}, for good here"]
+        return [
+            f"a covers {session}, until the session ends",
+            f"p covers {always}, permanently in this folder",
+        ]
     if shape := session or single_line(request.shape, 400):
-        return [f"a and p cover {shape}; p for good here"]
+        return [f"a and p cover {shape}; p permanently"]
     return []
 
 
@@ -251,7 +249,6 @@ def _file_rows(
 def _single_piece_rows(
     piece: ApprovalPiece, choice: ApprovalChoice, heading: StyledLine, can_choose: bool, width: int
 ) -> CardRows:
-    """A file that is accepted or left out as a whole."""
     kind = "hunk" if piece.row is not None else "part"
     action = f"{kind}:{piece.name}" if can_choose or (piece.row and piece.row.can_edit) else ""
     marks = _hunk_marks(piece, choice)
@@ -305,7 +302,6 @@ def _more_line(count: int) -> list[StyledLine]:
 
 
 def _is_changed_line(line: StyledLine) -> bool:
-    """Whether a line of a diff is added or removed, not context."""
     return any("added" in key or "removed" in key for _, key in line.pieces)
 
 
@@ -314,7 +310,6 @@ def _dim_line(line: StyledLine) -> StyledLine:
 
 
 def _command_lines(part: ApprovalPart, width: int) -> list[StyledLine]:
-    """A command of the line with its verdict and the reason."""
     sign, key = _VERDICT_SIGNS[part.level]
     first: list[Piece] = [(f" {sign} ", f"{key}+b")]
     lines = layout_paragraph(
@@ -329,7 +324,6 @@ def _command_lines(part: ApprovalPart, width: int) -> list[StyledLine]:
 
 
 def _plain_part_lines(part: ApprovalPart, tool: str, width: int) -> list[StyledLine]:
-    """A command line, or a call's arguments, as they will run."""
     lines: list[StyledLine] = []
     detail = clean_output(part.detail)
     text = clean_output(part.title) if part.id == "line" or not detail else detail
@@ -346,5 +340,4 @@ def _plain_part_lines(part: ApprovalPart, tool: str, width: int) -> list[StyledL
 
 
 def _shaded(lines: list[StyledLine], action: str = "") -> CardRows:
-    """Lines drawn for the Trace, on Work's background."""
     return [(line.on("surface"), action) for line in lines]

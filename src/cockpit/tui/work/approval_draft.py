@@ -1,7 +1,6 @@
-"""The user's draft answer to an approval: which hunks are left out, which are rewritten, and which keys
-count.
+"""The user's draft answer to an approval: which hunks are left out or rewritten, and which keys count.
 
-Hunks are named by their ids; a part without hunks by its own id.
+Hunks are named by their ids; a part without hunks by its id.
 """
 
 import time
@@ -17,7 +16,7 @@ from cockpit.protocol.rows import ApprovalPart, HunkEdit, HunkRow
 KeyVerdict = Literal["answer", "write", "drop", "warn"]
 
 HURRY_SECONDS = 2.0
-"""Seconds after an answer in which a key on a card that has just appeared was meant for the card before."""
+"""Seconds after an answer in which a key on a new card was meant for the card before."""
 TYPING_GUARD_SECONDS = 0.6
 """Seconds in which an approval takes no key when it appears while the user is typing."""
 
@@ -58,8 +57,8 @@ class ApprovalDraft:
         self._answered_at = time.monotonic()
 
     def judge_key(self) -> KeyVerdict:
-        """What a key that answers approvals means now: an answer, the start of a prompt (it came before
-        anybody can have read the card), or nothing (right after another answer it was meant for that one)."""
+        """What an answer key means now: an answer, the start of a prompt (the user cannot have read the card
+        yet), or nothing (right after another answer, for which it was meant)."""
         now = time.monotonic()
         if now >= self.quiet_until:
             return "answer"
@@ -68,7 +67,7 @@ class ApprovalDraft:
         self.quiet_until = now + self._quiet
         if self._warned_for == self.request:
             return "drop"
-        self._warned_for = self.request  # a key that is held down warns once
+        self._warned_for = self.request  # a key held down warns once
         return "warn"
 
 

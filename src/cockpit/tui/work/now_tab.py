@@ -1,6 +1,6 @@
-"""The rows of Work: what waits for the user, what runs, subagents, todo, changed files, panels.
+"""The rows of the tab Now: pending requests, running calls, subagents, todo, changed files, panels.
 
-A row may carry an action for Enter. The rows of the tabs Outline and Problems come from `tabs`.
+A row may carry an action for Enter. `tabs` has the rows of Outline and Problems.
 """
 
 from collections import Counter
@@ -55,7 +55,7 @@ _TODO_SIGNS = {
     "pending": ("·", "faint", "body"),
 }
 _BUILTIN_PANELS = ("problems", "agents")
-"""Panels with a drawing of their own."""
+"""Panels that are drawn in a special way."""
 _PANEL_STATE_STYLES = {"ready": "good", "starting": "machine", "indexing": "machine"}
 _PANEL_STATE_STYLES |= {"failed": "bad", "waiting": "person", "absent": "warn"}
 _PANEL_STATE_STYLES |= {
@@ -74,7 +74,7 @@ def work_rows(
     waited: float = 0.0,
     details: DetailLayout = detail_rows,
 ) -> list[WorkRow]:
-    """Everything the open tab shows. `choice` is the user's draft for the approval on screen, `waited` the
+    """All rows of the open tab. `choice` is the user's draft for the approval on screen, `waited` the
     seconds since it appeared, `details` lays out what is below its card."""
     if state.tab == "outline":
         return outline_rows(state.code, width)
@@ -98,7 +98,6 @@ def work_rows(
 def _request_rows(
     state: ScreenState, width: int, choice: ApprovalChoice, waited: float, details: DetailLayout
 ) -> list[WorkRow]:
-    """The first of what waits for the user."""
     if (request := state.first_approval) is not None:
         if request.id == state.plan.request:
             return plan_card(state, request, width)
@@ -156,7 +155,6 @@ def _agent_lines(agent: AgentRow, width: int, moment: Moment) -> list[WorkRow]:
 
 
 def _agent_usage(agent: AgentRow, moment: Moment) -> str:
-    """Steps, tokens and time, as far as they are known."""
     if agent.phase == "queued":
         return "queued"
     running = agent.phase == "running" and agent.started and moment.now
@@ -170,7 +168,7 @@ def _agent_usage(agent: AgentRow, moment: Moment) -> str:
 
 
 def plan_rows(state: ScreenState, width: int) -> list[WorkRow]:
-    """The state of plan mode; nothing outside of it, or while the plan's approval has a card of its own."""
+    """The state of plan mode; empty outside of it, or while the approval of the plan is on screen."""
     plan = state.plan
     if state.mode != "plan" or plan.request in state.approvals:
         return []
@@ -248,9 +246,8 @@ def _turn_rows(state: ScreenState, width: int, moment: Moment) -> list[WorkRow]:
         facts += f"   {format_tokens(used.input)} in   {format_tokens(used.output)} out"
     lines.append(row_line((f" {facts}", "muted")))
     spinner = SPINNER[moment.step % 10]
-    calls = [
-        entry for number in state.running.values() if isinstance(entry := state.entries[number], CallEntry)
-    ]
+    running = (state.entries[number] for number in state.running.values())
+    calls = [entry for entry in running if isinstance(entry, CallEntry)]
     for call in calls[:4]:
         lines += _call_lines(call, width, moment, spinner)
     if len(calls) > 4:
@@ -310,9 +307,8 @@ def _file_rows(files: list[ChangedFile], width: int) -> list[WorkRow]:
         counts: list[Piece] = [(f"+{file.added}", "good"), (" ", "body"), (f"-{file.removed} ", "bad")]
         room = width - 5 - sum(cell_width(text) for text, _ in counts)
         path = shorten_path(single_line(file.path), room)
-        rows.append(
-            WorkRow(row_line((f" {letter} ", key), (path, "body"), right=counts), f"diff:{file.path}")
-        )
+        line = row_line((f" {letter} ", key), (path, "body"), right=counts)
+        rows.append(WorkRow(line, f"diff:{file.path}"))
     return rows
 
 
@@ -332,7 +328,6 @@ def _panel_rows(state: ScreenState, panel: str, width: int) -> list[WorkRow]:
 
 
 def _idle_rows(state: ScreenState, width: int) -> list[WorkRow]:
-    """Facts about the session, while nothing runs."""
     lines = [heading_line("SESSION", "ready" if not state.closed else "closed")]
     used = state.usage
     facts = [("model", state.model or "…"), ("mode", state.mode)]

@@ -1,7 +1,4 @@
-"""The tabs of Work: the rows they are made of, the line of tabs, and the tabs Outline and Problems.
-
-`now_tab` has the rows of the tab Now.
-"""
+"""The tabs of Work: their rows, the line of tabs, and the tabs Outline and Problems."""
 
 from collections import Counter
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The widget of Work: a fixed line of tabs, and rows below it with a cursor on those that can be chosen."""
+"""The widget of Work: a fixed line of tabs above rows, with a cursor on rows that can be chosen."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,6 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from cockpit.tui.render.layout import StyledLine
-from cockpit.tui.render.themes import Palette
 from cockpit.tui.render.widgets import UnclaimedKey, set_scroll_height, to_strip
 from cockpit.tui.work.tabs import TabStrip, WorkRow
 
@@ -36,9 +35,8 @@ class WorkView(ScrollView, can_focus=True):
             super().__init__()
             self.action = action
 
-    def __init__(self, palette: Palette) -> None:
+    def __init__(self) -> None:
         super().__init__(id="work")
-        self.palette = palette
         self.rows: Sequence[WorkRow] = ()
         self.cursor = -1
         self.tabs: TabStrip | None = None
@@ -48,14 +46,12 @@ class WorkView(ScrollView, can_focus=True):
         """The action of the row under the cursor, or ""."""
         return self._action_at(self.cursor)
 
-    def show(self, rows: Sequence[WorkRow], palette: Palette, tabs: TabStrip) -> None:
+    def show(self, rows: Sequence[WorkRow], tabs: TabStrip) -> None:
         """Show other rows, painting only the lines that differ."""
         old, self.rows = self.rows, rows
         if self.tabs is None or self.tabs.line.pieces != tabs.line.pieces:
             self.refresh(Region(0, 0, self.size.width, 1))
         self.tabs = tabs
-        if palette is not self.palette:
-            self.palette, old = palette, ()
         self._keep_cursor()
         set_scroll_height(self, len(rows) + 1)
         top, height = self.scroll_offset.y, self.size.height
@@ -87,11 +83,11 @@ class WorkView(ScrollView, can_focus=True):
     def render_line(self, y: int) -> Strip:
         if y == 0:
             line = self.tabs.line if self.tabs is not None else _EMPTY
-            return to_strip(line, self.size.width, self.palette)
+            return to_strip(line, self.size.width, self)
         row = y + self.scroll_offset.y - 1
         line = self.rows[row].line if row < len(self.rows) else _EMPTY
         marks = [(0, -2, "selection")] if row == self.cursor else []
-        return to_strip(line, self.size.width, self.palette, marks)
+        return to_strip(line, self.size.width, self, marks)
 
     def on_focus(self) -> None:
         self.cursor = self._next(-1, 1)
@@ -107,9 +103,9 @@ class WorkView(ScrollView, can_focus=True):
             step = 0  # a letter begins a prompt
         if step and self._move(step):
             event.stop()
-        elif event.key in ("enter", "space") and self._action_at(self.cursor):
+        elif event.key in ("enter", "space") and self.selected:
             event.stop()
-            self.post_message(self.RowChosen(self._action_at(self.cursor)))
+            self.post_message(self.RowChosen(self.selected))
         elif event.character or event.key == "escape":
             event.stop()
             self.post_message(UnclaimedKey("work", event.key, event.character or ""))

@@ -53,7 +53,7 @@ def drawn(source: str, width: int = 60) -> list[str]:
     return [line.text.rstrip() for line in draw_markdown(source, width, 3)]
 
 
-def test_every_kind_of_block_is_told_apart() -> None:
+def test_every_kind_of_block_is_recognised() -> None:
     kinds = [part.kind for part in split(SOURCE)]
     assert kinds == [
         "heading", "paragraph", "bullet", "bullet", "bullet", "bullet", "paragraph", "code", "table", "quote",

@@ -60,7 +60,7 @@ def test_spans_are_cut_at_line_ends() -> None:
     assert slice_pieces(text, spans, 8, 13, "b") == [("three", "x")]
 
 
-def test_a_wrapped_line_knows_what_joined_it_to_the_one_before() -> None:
+def test_a_wrapped_line_knows_what_joins_it_to_the_line_before() -> None:
     glue = [line.glue for line in layout_paragraph("ab cd\nefghijkl", 5)]
     assert glue == [None, None, ""]
     assert [line.glue for line in layout_paragraph("ab cd", 3)] == [None, " "]

@@ -158,7 +158,7 @@ async def test_a_model_that_is_not_listed_can_be_typed() -> None:
         assert [op.model for op in s.ops if isinstance(op, ops.SelectModel)] == ["mine:big-one"]
 
 
-async def test_a_theme_is_seen_while_choosing_and_kept_when_chosen() -> None:
+async def test_a_theme_is_previewed_while_choosing_and_stays_when_chosen() -> None:
     async with seat(worked()) as s:
         await s.type("/theme")
         await s.press("enter", "up")
@@ -180,7 +180,7 @@ async def test_a_broken_theme_file_is_reported_and_skipped(home: Path) -> None:
         assert "mine.toml is not TOML" in s.screen
 
 
-async def test_a_persons_key_replaces_the_tables(home: Path) -> None:
+async def test_a_users_key_replaces_the_default(home: Path) -> None:
     (home / "config").mkdir(parents=True)
     (home / "config" / "keys.toml").write_text('palette = "f8"\n')
     async with seat(idle()) as s:
@@ -233,7 +233,7 @@ async def test_actions_of_commands_carry_their_words() -> None:
         assert "unknown mode reckless" in s.screen
 
 
-async def test_an_action_nobody_knows_is_said() -> None:
+async def test_an_unknown_action_is_reported() -> None:
     scene = idle()
     async with seat(scene) as s:
         scene.time = time.time() + 5
@@ -241,7 +241,7 @@ async def test_an_action_nobody_knows_is_said() -> None:
         assert "unknown action levitate" in s.screen
 
 
-async def test_a_session_that_is_unknown_is_said_and_this_one_stays() -> None:
+async def test_an_unknown_session_is_reported_and_the_current_session_stays() -> None:
     async with seat(worked()) as s:
         await s.type("/resume nowhere")
         await s.press("enter")
@@ -249,7 +249,7 @@ async def test_a_session_that_is_unknown_is_said_and_this_one_stays() -> None:
         assert s.state.session == "s1" and not [op for op in s.ops if isinstance(op, ops.Close)]
 
 
-async def test_no_sessions_is_no_dead_end() -> None:
+async def test_a_folder_without_sessions_offers_a_new_session() -> None:
     async with seat(idle()) as s:
         await s.press("ctrl+s")
         assert "start a new session" in s.screen

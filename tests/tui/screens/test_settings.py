@@ -34,7 +34,7 @@ async def opened(s: Seat) -> None:
     assert isinstance(s.app.screen, Picker)
 
 
-async def test_each_setting_stands_with_its_value_and_origin() -> None:
+async def test_each_setting_is_listed_with_its_value_and_origin() -> None:
     async with seat(Scene().start(), replies=reply) as s:
         await opened(s)
         assert "limits.steps" in s.screen and "50" in s.screen and "settings.toml:3" in s.screen
@@ -69,7 +69,7 @@ async def test_a_choice_is_picked_and_escape_changes_nothing() -> None:
         assert invoked(s) == [] and len(s.app.screen_stack) == 1
 
 
-async def test_what_the_machine_sets_cannot_be_changed_here() -> None:
+async def test_settings_of_the_machine_cannot_be_changed() -> None:
     async with seat(Scene().start(), replies=reply) as s:
         await opened(s)
         await s.type("sandbox")

@@ -44,7 +44,7 @@ def test_the_end_of_a_long_document_is_right_without_laying_out_the_rest() -> No
     assert whole(document)[-30:] == seen
 
 
-def test_rows_above_may_change_their_number_but_what_is_seen_stays() -> None:
+def test_visible_rows_stay_when_rows_above_change_their_height() -> None:
     document, _ = filled(paragraphs(300, 40))
     document.lay_out_end(20, NOW)
     y = document.height - 20
@@ -57,7 +57,7 @@ def test_rows_above_may_change_their_number_but_what_is_seen_stays() -> None:
 
 @settings(max_examples=40)
 @given(st.lists(st.integers(0, 100), min_size=1, max_size=12))
-def test_wherever_one_looks_the_rows_are_those_of_the_whole(percents: list[int]) -> None:
+def test_rows_are_the_same_from_every_scroll_position(percents: list[int]) -> None:
     document, entries = filled(paragraphs(40, 30), "short", paragraphs(20, 9))
     reference = TraceDocument(60)
     reference.sync(entries, [0, 1, 2])
@@ -83,7 +83,7 @@ def test_streaming_gives_the_same_rows_as_the_whole_at_once() -> None:
     assert whole(document) == whole(filled(text)[0])
 
 
-def test_only_the_rows_from_the_open_paragraph_on_are_drawn_anew() -> None:
+def test_only_rows_from_the_open_paragraph_on_are_drawn_again() -> None:
     entry = AnswerEntry([paragraphs(50)])
     document = TraceDocument(60)
     document.sync([entry], [0])
@@ -93,7 +93,7 @@ def test_only_the_rows_from_the_open_paragraph_on_are_drawn_anew() -> None:
     assert first is not None and first >= document.height - 3
 
 
-def test_another_width_lays_out_only_what_is_seen() -> None:
+def test_a_new_width_lays_out_only_visible_rows() -> None:
     document, _ = filled(paragraphs(3_000))
     document.lay_out_end(30, NOW)
     document.resize(41)

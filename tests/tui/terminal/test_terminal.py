@@ -12,7 +12,7 @@ from tests.support.terminals import Terminal
 
 from cockpit.tui.terminal.driver import PASTE_END, PASTE_START, PasteFilter
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 ALTERNATE_OFF, CURSOR_ON, PASTE_OFF, KITTY_OFF = b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?2004l", b"\x1b[<u"
 
 pytestmark = pytest.mark.xdist_group("terminal")
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.xdist_group("terminal")
 
 @contextmanager
 def cockpit_on(scene: str, home: Path, columns: int = 100, rows: int = 30) -> Iterator[Terminal]:
-    program = [sys.executable, "-m", "tests.tui.on_a_terminal", scene]
+    program = [sys.executable, "-m", "tests.tui.terminal.on_a_terminal", scene]
     with on_a_terminal(program, home, columns, rows) as terminal:
         yield terminal
 
@@ -49,6 +49,7 @@ def restored(terminal: Terminal) -> bool:
     )
 
 
+@pytest.mark.slow
 def test_alt_and_a_digit_choose_a_tab_and_type_nothing(home: Path) -> None:
     with cockpit_on("idle", home, columns=120) as terminal:
         terminal.until_text("deepseek-chat")
@@ -59,6 +60,7 @@ def test_alt_and_a_digit_choose_a_tab_and_type_nothing(home: Path) -> None:
         assert not any(letter in terminal.text for letter in "¡™£")
 
 
+@pytest.mark.slow
 def test_an_editor_gets_the_terminal_and_gives_it_back(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -79,6 +81,7 @@ def test_an_editor_gets_the_terminal_and_gives_it_back(
         terminal.until_text("still here")
 
 
+@pytest.mark.slow
 def test_an_editor_that_is_not_there_leaves_the_screen_as_it_was(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -104,6 +107,7 @@ def test_typing_appears_and_ctrl_d_leaves_the_terminal_as_it_was(home: Path) -> 
         assert terminal.until_end() == 0 and restored(terminal)
 
 
+@pytest.mark.slow
 def test_keys_typed_before_the_first_paint_are_not_lost(home: Path) -> None:
     with cockpit_on("idle", home) as terminal:
         terminal.until(lambda: b"\x1b[?1049h" in terminal.seen, "first byte")
@@ -111,6 +115,7 @@ def test_keys_typed_before_the_first_paint_are_not_lost(home: Path) -> None:
         terminal.until_text("early")
 
 
+@pytest.mark.slow
 def test_a_bare_escape_interrupts_at_once(home: Path) -> None:
     with cockpit_on("running", home) as terminal:
         terminal.until_text("RUNNING")
@@ -118,6 +123,7 @@ def test_a_bare_escape_interrupts_at_once(home: Path) -> None:
         terminal.until(lambda: b"op:Interrupt" in terminal.seen, "interrupt")
 
 
+@pytest.mark.slow
 def test_an_escape_in_the_kitty_form_interrupts(home: Path) -> None:
     with cockpit_on("running", home) as terminal:
         terminal.until_text("RUNNING")
@@ -125,6 +131,7 @@ def test_an_escape_in_the_kitty_form_interrupts(home: Path) -> None:
         terminal.until(lambda: b"op:Interrupt" in terminal.seen, "interrupt")
 
 
+@pytest.mark.slow
 def test_shift_enter_in_the_kitty_form_breaks_the_line(home: Path) -> None:
     with cockpit_on("idle", home) as terminal:
         terminal.until_text("deepseek-chat")
@@ -135,6 +142,7 @@ def test_shift_enter_in_the_kitty_form_breaks_the_line(home: Path) -> None:
         assert b"op:Prompt" not in terminal.seen
 
 
+@pytest.mark.slow
 def test_a_paste_in_pieces_with_colours_in_it_is_text_and_sends_nothing(home: Path) -> None:
     with cockpit_on("idle", home) as terminal:
         terminal.until_text("deepseek-chat")
@@ -147,8 +155,9 @@ def test_a_paste_in_pieces_with_colours_in_it_is_text_and_sends_nothing(home: Pa
         assert b"op:Prompt" not in terminal.seen
 
 
+@pytest.mark.slow
 def test_the_screen_is_drawn_where_stderr_goes_into_a_file(home: Path, tmp_path: Path) -> None:
-    program = f"exec {sys.executable} -m tests.tui.on_a_terminal idle 2>{tmp_path / 'err.log'}"
+    program = f"exec {sys.executable} -m tests.tui.terminal.on_a_terminal idle 2>{tmp_path / 'err.log'}"
     with on_a_terminal(["sh", "-c", program], home) as terminal:
         terminal.until_text("deepseek-chat")
         terminal.send(b"\x04")
@@ -156,6 +165,7 @@ def test_the_screen_is_drawn_where_stderr_goes_into_a_file(home: Path, tmp_path:
     assert b"deepseek" not in (tmp_path / "err.log").read_bytes()
 
 
+@pytest.mark.slow
 def test_another_size_is_drawn_whole(home: Path) -> None:
     with cockpit_on("worked", home, 140, 40) as terminal:
         terminal.until_text("SESSION")
@@ -167,6 +177,7 @@ def test_another_size_is_drawn_whole(home: Path) -> None:
         terminal.until_text("SESSION")
 
 
+@pytest.mark.slow
 def test_sigterm_restores_the_terminal(home: Path) -> None:
     with cockpit_on("running", home) as terminal:
         terminal.until_text("RUNNING")
@@ -186,6 +197,7 @@ def restored_screen(terminal: Terminal) -> bool:
     return all(code in terminal.seen for code in codes) and terminal.modes == terminal.before
 
 
+@pytest.mark.slow
 def test_suspending_gives_the_terminal_back_and_resuming_draws_again(home: Path) -> None:
     with cockpit_on("idle", home) as terminal:
         terminal.until_text("deepseek-chat")
@@ -205,6 +217,7 @@ def _stopped(pid: int) -> bool:
     return done == pid and os.WIFSTOPPED(status)
 
 
+@pytest.mark.slow
 def test_nothing_of_a_models_text_acts_on_the_terminal(home: Path) -> None:
     with cockpit_on("hostile", home) as terminal:
         terminal.until_text("the end")
@@ -223,5 +236,5 @@ def test_a_paste_loses_its_escapes_and_typing_keeps_them(size: int) -> None:
     assert out == f"a\x1b[A{PASTE_START}{clean}{PASTE_END}\x1b[B\x1b{PASTE_START}x{PASTE_END}b\x1b"
 
 
-def test_a_bare_escape_is_not_held_back() -> None:
+def test_a_bare_escape_passes_at_once() -> None:
     assert PasteFilter().clean("\x1b") == "\x1b"

@@ -12,6 +12,7 @@ from cockpit.protocol.events import Envelope
 from cockpit.protocol.messages import ToolCall
 from cockpit.tui.state import PendingPrompt, ScreenState, reduce
 from cockpit.tui.state.entries import (
+    TAIL_LINES,
     AnswerEntry,
     CallEntry,
     OutputEntry,
@@ -105,7 +106,7 @@ def test_an_answer_that_only_calls_leaves_no_empty_entry() -> None:
     assert kinds(after(scene)) == ["PromptEntry"]
 
 
-def test_a_steered_word_stands_where_it_was_taken() -> None:
+def test_a_steering_message_is_shown_where_it_was_taken() -> None:
     state = ScreenState(pending=[PendingPrompt("o9", "also this", "steer")])
     after(Scene().start().says("hi").step().steered("also this"), state)
     said = last(state, PromptEntry)
@@ -235,7 +236,7 @@ def test_a_warning_is_a_line_with_what_to_do() -> None:
     assert (remark.level, remark.hint, remark.source) == ("warning", "/connect", "models")
 
 
-def test_compaction_says_how_much() -> None:
+def test_compaction_shows_the_tokens_before_and_after() -> None:
     remark = last(after(Scene().start().add(events.ContextCompacted("s", 1, 9000, 1200))), RemarkEntry)
     assert isinstance(remark, RemarkEntry) and "9,000 to 1,200" in remark.text
 
@@ -245,12 +246,12 @@ def test_an_event_of_a_newer_version_is_one_line() -> None:
     assert isinstance(remark, RemarkEntry) and "hologram" in remark.text
 
 
-def test_what_a_plugin_shows_is_an_entry() -> None:
+def test_output_of_a_plugin_is_an_entry() -> None:
     shown = last(after(Scene().start().notices(Markdown("**hi**"), plugin="hello")), OutputEntry)
     assert isinstance(shown, OutputEntry) and shown.plugin == "hello"
 
 
-def test_an_action_is_asked_of_the_frontend_and_not_drawn() -> None:
+def test_an_action_is_passed_to_the_frontend_and_not_drawn() -> None:
     state = after(Scene().start().notices(kind="action", action="theme"))
     assert [one.values["action"] for one in state.requests] == ["theme"] and not kinds(state)
 
@@ -283,7 +284,7 @@ def test_a_subagent_is_one_entry_however_much_it_does() -> None:
     assert isinstance(entry, SubagentEntry) and entry.calls == 50 and entry.activity == "read 49"
 
 
-def test_an_approval_of_a_subagent_is_the_persons_business() -> None:
+def test_an_approval_of_a_subagent_is_shown_to_the_user() -> None:
     scene = Scene().start().says("go").step()
     scene.add(
         events.ApprovalRequested("a1", "main/x", "edit", "edit a", "", (), "", 1, "", ("allow_once",)),
@@ -340,7 +341,7 @@ def test_however_an_answer_is_cut_it_is_the_same_answer(cuts: list[int]) -> None
     assert isinstance(answer, AnswerEntry) and answer.text == ANSWER
 
 
-def test_what_changed_is_named_for_the_next_frame() -> None:
+def test_changed_entries_are_marked_for_the_next_frame() -> None:
     state = after(running())
     state.touched.clear()
     state.aspects.clear()
@@ -348,9 +349,13 @@ def test_what_changed_is_named_for_the_next_frame() -> None:
     assert state.touched == {state.calls["c4"]} and state.aspects == {"trace", "work"}
 
 
-def test_the_worktree_a_session_stands_in_is_known_until_it_is_left() -> None:
+def test_the_worktree_of_a_session_is_known_until_it_is_left() -> None:
     entered = events.SessionChanged("m", "ask", True, branch="cockpit/rebate-1")
     scene = Scene().start().add(entered)
     state = after(scene)
     assert state.branch == "cockpit/rebate-1"
     assert after(scene.add(events.SessionChanged("m", "ask", True))).branch == ""
+
+
+def test_the_tail_is_long_enough_for_the_screen() -> None:
+    assert TAIL_LINES >= 100

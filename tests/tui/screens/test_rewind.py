@@ -40,7 +40,7 @@ def replies(persons: tuple[str, ...] = ()) -> Callable[[Query], Reply | None]:
     return reply
 
 
-async def test_work_counts_no_file_that_was_taken_back_until_that_is_undone() -> None:
+async def test_work_does_not_count_rewound_files_until_the_rewind_is_undone() -> None:
     scene = worked()
     async with seat(scene) as s:
         before = dict(s.state.files)
@@ -77,7 +77,7 @@ async def test_turns_are_listed_with_their_files_and_the_way_back_is_shown_first
         assert (op.turn, op.what, op.persons, op.undo) == ("t1", "files", "keep", False)
 
 
-async def test_what_the_person_changed_is_asked_about_and_kept_unless_they_say_otherwise() -> None:
+async def test_changes_of_the_user_stay_unless_they_choose_to_overwrite_them() -> None:
     async with seat(worked(), replies=replies(("notes.md",))) as s:
         await opened(s)
         await s.press("enter", "b")
@@ -115,7 +115,7 @@ async def test_escape_twice_in_an_empty_composer_opens_it() -> None:
         assert "Go back to before" in s.screen
 
 
-async def test_the_prompt_comes_back_and_what_was_said_is_marked() -> None:
+async def test_a_rewind_returns_the_prompt_and_marks_the_rewound_entries() -> None:
     scene = worked()
     async with seat(scene, replies=replies()) as s:
         await opened(s)

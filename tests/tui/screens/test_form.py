@@ -52,7 +52,7 @@ async def test_it_is_filled_in_with_the_keys() -> None:
         assert not isinstance(s.app.screen, FormDialog)
 
 
-async def test_what_does_not_fit_is_said_at_its_field_and_nothing_is_sent() -> None:
+async def test_an_invalid_value_is_reported_at_its_field_and_nothing_is_sent() -> None:
     async with seat(asked()) as s:
         await opened(s)
         await s.press("tab", "backspace")
@@ -72,14 +72,14 @@ async def test_it_can_be_left_and_opened_again_from_work() -> None:
         assert isinstance(s.app.screen, FormDialog)
 
 
-async def test_one_that_holds_up_a_prompt_lets_it_go_when_it_is_left() -> None:
+async def test_leaving_a_form_that_blocks_a_prompt_cancels_the_form() -> None:
     async with seat(asked(beside=True)) as s:
         await opened(s)
         await s.press("escape")
         assert [one.action for one in answers(s)] == ["cancel"] and "FORM" not in s.screen
 
 
-async def test_declining_and_cancelling_are_told_apart() -> None:
+async def test_declining_and_cancelling_are_different_answers() -> None:
     for steps, action in ((("right",), "decline"), (("right", "right"), "cancel")):
         async with seat(asked()) as s:
             await opened(s)

@@ -88,7 +88,7 @@ async def test_it_is_spoken_to_and_stopped_by_name() -> None:
         assert not isinstance(s.app.screen, SubagentScreen)
 
 
-async def test_one_that_has_ended_says_that_it_can_go_on() -> None:
+async def test_a_finished_subagent_offers_to_continue() -> None:
     scene = Scene().start().says("x").step(1).add(panel(DONE))
     async with seat(scene, replies=past) as s:
         screen = await opened(s)
@@ -96,14 +96,14 @@ async def test_one_that_has_ended_says_that_it_can_go_on() -> None:
         assert screen._follower.agent == "main/verify-3"
 
 
-async def test_an_agent_nobody_knows_is_said() -> None:
+async def test_an_unknown_subagent_is_reported() -> None:
     async with seat(running()) as s:
         await s.press("f5", "enter")
         assert not isinstance(s.app.screen, SubagentScreen)
         assert "cannot be opened" in s.screen
 
 
-async def test_escape_twice_stops_those_in_the_background_and_says_so_first() -> None:
+async def test_escape_twice_stops_background_agents_after_a_hint() -> None:
     scene = Scene().start().says("x").step(1).add(panel(RUNS)).ends()
     async with seat(scene) as s:
         await s.press("escape")

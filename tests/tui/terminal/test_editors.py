@@ -2,7 +2,7 @@
 
 import pytest
 
-from cockpit.tui.terminal.editors import configured_editor, editor_command
+from cockpit.tui.terminal.editors import configured_editor, edit_text, editor_command
 
 PLACES: tuple[tuple[str, tuple[str, ...], bool], ...] = (
     ("vim", ("vim", "+call cursor(12,5)", "a.py"), True),
@@ -32,7 +32,7 @@ PLACES: tuple[tuple[str, tuple[str, ...], bool], ...] = (
 
 
 @pytest.mark.parametrize(("editor", "argv", "in_terminal"), PLACES, ids=[row[0] for row in PLACES])
-def test_each_editor_is_told_the_place_in_its_own_words(
+def test_each_editor_gets_line_and_column_in_its_own_syntax(
     editor: str, argv: tuple[str, ...], in_terminal: bool
 ) -> None:
     assert editor_command(editor, "a.py", 12, 5) == (argv, in_terminal)
@@ -50,3 +50,8 @@ def test_visual_comes_before_editor_and_neither_is_nothing() -> None:
     assert configured_editor({"VISUAL": "code", "EDITOR": "vi"}) == "code"
     assert configured_editor({"VISUAL": " ", "EDITOR": "vi"}) == "vi"
     assert configured_editor({}) == ""
+
+
+def test_an_editor_that_fails_leaves_the_draft() -> None:
+    assert edit_text("cockpit-has-no-such-editor", "draft")[0] == "draft"
+    assert "set $EDITOR" in edit_text("cockpit-has-no-such-editor", "draft")[1]

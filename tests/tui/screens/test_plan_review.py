@@ -22,8 +22,10 @@ async def open_review(s: Seat) -> None:
 async def test_a_plan_that_is_proposed_opens_its_review() -> None:
     async with seat(proposed()) as s:
         shown = s.screen
-        assert "the model asks to carry this out" in shown and "src/shop/cart.py" in shown
-        assert all(word in shown for word in ("runs unasked", "asks you", "refused", "your home folder"))
+        assert "the model asks for your approval" in shown and "src/shop/cart.py" in shown
+        assert all(
+            word in shown for word in ("runs without asking", "asks you", "refused", "your home folder")
+        )
         assert "Verify" in shown and "git checkout" in shown
         await s.press("y")
         assert not decisions(s)
@@ -45,7 +47,7 @@ async def test_accepting_can_switch_to_auto_edit() -> None:
         assert [op.mode for op in decisions(s)] == ["auto-edit"]
 
 
-async def test_the_edited_text_is_what_is_accepted() -> None:
+async def test_the_edited_plan_is_accepted() -> None:
     async with seat(proposed()) as s:
         await open_review(s)
         await s.press("e")
@@ -93,10 +95,10 @@ async def test_a_draft_is_not_covered_by_a_plan() -> None:
         await s.play(scene.add(PLAN).add(proposed().envelopes[-1].event, "c1"))
         assert len(s.app.screen_stack) == 1 and "wait" in s.app.editor.text
         await s.press("v")
-        assert "the model asks to carry this out" in s.screen or "v" in s.app.editor.text
+        assert "the model asks for your approval" in s.screen or "v" in s.app.editor.text
 
 
-async def test_what_plan_mode_refused_is_one_quiet_line() -> None:
+async def test_a_call_refused_by_plan_mode_is_one_quiet_line() -> None:
     text = "denied: plan mode changes nothing; instead: put it into the plan and call propose_plan"
     scene = planning().says("go").calls("c1", "edit", "edit a.py", "edit").gets("c1", text, outcome="denied")
     async with seat(scene) as s:

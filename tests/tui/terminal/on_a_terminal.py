@@ -1,4 +1,4 @@
-"""The cockpit on a recording, run by the terminal tests: `python -m tests.tui.on_a_terminal SCENE`."""
+"""The cockpit on a recording, for the terminal tests: `python -m tests.tui.terminal.on_a_terminal SCENE`."""
 
 import sys
 

@@ -21,7 +21,7 @@ def prompts(s: Seat) -> list[str]:
     return [plain_text(op.content) for op in s.ops if isinstance(op, ops.Prompt)]
 
 
-async def test_a_prompt_is_no_answer_to_a_plugins_question() -> None:
+async def test_a_prompt_does_not_answer_a_plugins_question() -> None:
     async with seat(asks("hooks")) as s:
         assert "press its number; words make a prompt" in s.screen
         await s.type("explain this project")

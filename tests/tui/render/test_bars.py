@@ -14,14 +14,14 @@ def said(isolation: str, width: int) -> str:
 
 
 @pytest.mark.parametrize("width", [60, 80, 160])
-def test_g9_what_does_not_hold_is_said_on_every_screen(width: int) -> None:
+def test_g9_missing_isolation_is_shown_at_every_width(width: int) -> None:
     assert "no sandbox" in said("none", width)
     assert "partial sandbox" in said("partial", width)
     assert "sandbox" not in said("", width)
     assert ("sandbox" in said("full", width)) == (width >= 80)
 
 
-def test_g9_what_was_probed_stays_until_something_else_is_said() -> None:
+def test_g9_isolation_stays_until_another_is_reported() -> None:
     scene = Scene().start().add(events.SessionChanged("m", "ask", True, isolation="partial"))
     scene.add(events.SessionChanged("m", "plan", True))
     state = ScreenState()
@@ -30,6 +30,6 @@ def test_g9_what_was_probed_stays_until_something_else_is_said() -> None:
     assert state.isolation == "partial"
 
 
-def test_the_branch_of_a_worktree_stands_beside_the_project() -> None:
+def test_the_branch_of_a_worktree_is_shown_beside_the_project() -> None:
     line = top_line(TopBarStatus("project", path="/home/ada/project", branch="cockpit/rebate-1"), 100)
     assert "⎇ cockpit/rebate-1" in "".join(text for text, _ in line.pieces)

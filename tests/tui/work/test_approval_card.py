@@ -4,6 +4,7 @@ import pytest
 from tests.support.cockpits import seat
 from tests.support.pictures import Compare, picture
 from tests.support.scenes import EDIT, TESTS, Scene
+from tests.tui.work.approval_scenes import with_facts
 
 from cockpit.protocol import ops
 from cockpit.protocol.content import Diff
@@ -128,14 +129,13 @@ def command() -> Scene:
         risk=75,
         shape="shell(pytest *)",
     )
-    facts = {
-        "expires": 90.0,
-        "held": "held in: writes only in the workspace; has network",
-        "alternative": "push by hand once the tests are green",
-    }
-    for name, value in facts.items():
-        object.__setattr__(made.envelopes[-1].event, name, value)
-    return made
+    return with_facts(
+        made,
+        expires=90.0,
+        held="held in: writes only in the workspace; has network",
+        confined=True,
+        alternative="push by hand once the tests are green",
+    )
 
 
 def one_command(line: str, *, parts: int = 1) -> Scene:
@@ -156,7 +156,7 @@ def one_command(line: str, *, parts: int = 1) -> Scene:
     return made
 
 
-async def test_an_ordinary_command_is_said_once() -> None:
+async def test_an_ordinary_command_is_shown_once() -> None:
     async with seat(one_command("npm test", parts=2)) as s:
         lines = s.screen.splitlines()
         top = next(y for y, line in enumerate(lines) if "APPROVE" in line)
@@ -166,7 +166,7 @@ async def test_an_ordinary_command_is_said_once() -> None:
         assert card.count("$ npm test") == 1 and "a and p cover shell(npm test *)" in card
 
 
-async def test_a_long_command_leaves_its_keys_in_sight_and_stands_whole_below() -> None:
+async def test_a_long_command_leaves_the_keys_visible_and_is_complete_below() -> None:
     line = "python -c '" + "; ".join(f"x{n} = {n}" for n in range(400)) + "'"
     async with seat(one_command(line)) as s:
         keys = next(y for y, text in enumerate(s.screen.splitlines()) if " y  once" in text)
