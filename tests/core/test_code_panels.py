@@ -36,7 +36,7 @@ async def test_the_index_has_a_row_of_its_own_until_it_is_whole(
     panels = CodePanels(LiveNavigator(workspace, index=index), str(root), emitted.append, True)
     try:
         for progress, text in (
-            ((0, 1), "index  looks for files"),
+            ((0, 1), "index  searching for files"),
             ((120, 885), "index  120 of 885 files"),
             ((884, 885), "index  884 of 885 files"),
         ):

@@ -248,7 +248,7 @@ async def test_a_definition_that_changed_is_not_called_until_a_person_agrees(scr
     )
     assert said.outcome == "error" and "has changed since it was approved" in said.text
     assert "+" in said.text and "example.org" in said.text
-    assert any("describes say otherwise" in one.text for one in driver.all(Warned))
+    assert any("changed its description of say" in one.text for one in driver.all(Warned))
     # A person who is there is shown the difference and agrees to it.
     script(scripted.parent, {"calls": [call("mcp__demo__say")]}, {"text": "done"})
     async with session(scripted, mode="full") as driver:
@@ -365,7 +365,7 @@ async def test_arguments_that_do_not_fit_the_schema_never_reach_the_server(scrip
     schema = {"type": "object", "properties": {"n": {"type": "integer", "minimum": 1}}, "required": ["n"]}
     users({"demo": spec(scripted.parent, tool("count", "echo", inputSchema=schema))})
     said, _ = await called(scripted, "mcp__demo__count", decide="", arguments={"n": -4}, mode="full")
-    assert said.outcome == "error" and "do not fit" in said.text
+    assert said.outcome == "error" and "the arguments are invalid" in said.text
 
 
 async def test_a_question_of_a_server_is_a_form_and_its_answer_reaches_it(scripted: Path) -> None:

@@ -262,9 +262,9 @@ async def test_a_subagent_proposes_no_plan_and_changes_no_mode(scripted: Path) -
         assert isinstance(session, AgentSession)
         child = create_child(session.main, "main/r-1", Role("r", "", ""))
         with pytest.raises(PlanRefused, match="subagent"):
-            await plan_mode.propose_plan(child, "c", PlanChanged("go", "pending"))
+            await plan_mode.AgentPlans(child).propose(PlanChanged("go", "pending"), "c")
         with pytest.raises(PlanRefused, match="subagent"):
-            plan_mode.enter_plan_mode(child)
+            plan_mode.AgentPlans(child).enter("")
         assert session.state.plan.state == "planning"
 
 

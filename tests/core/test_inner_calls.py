@@ -124,7 +124,7 @@ async def test_a_tool_that_calls_itself_for_ever_is_stopped(scripted: Path) -> N
         ended = await driver.prompt("run it")
         results = await _results(driver)
     assert ended.stop_reason == "end_turn"
-    assert len(results) == 5 and "more than 4 deep" in results[-1].text
+    assert len(results) == 5 and "limited to 4 levels" in results[-1].text
 
 
 async def test_a_question_of_a_tool_carries_its_call(scripted: Path) -> None:

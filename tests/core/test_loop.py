@@ -95,7 +95,7 @@ async def test_looking_without_doing_is_told_once(scripted: Path) -> None:
     script(scripted.parent, *steps, {"text": "done"})
     async with driving(scripted) as driver:
         await driver.prompt("go")
-    nudged = [one for one in driver.all(ToolCallFinished) if "have only looked" in one.result.text]
+    nudged = [one for one in driver.all(ToolCallFinished) if "calls only read" in one.result.text]
     assert len(nudged) == 1 and nudged[0].result.outcome == "ok"
 
 

@@ -189,7 +189,7 @@ async def test_an_answer_nothing_waits_for_is_said_and_not_obeyed(scripted: Path
     script(scripted.parent, {"text": "ok"})
     async with driving(scripted, options=options()) as driver:
         await driver.decide("no-such-request", "allow_always")
-        await driver.until(lambda one: "nothing waits" in getattr(one.event, "text", ""))
+        await driver.until(lambda one: "no longer waits" in getattr(one.event, "text", ""))
 
 
 async def test_a_rule_that_names_no_tool_is_said(scripted: Path) -> None:

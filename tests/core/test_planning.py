@@ -202,7 +202,7 @@ async def test_a_plan_that_cannot_be_read_is_repaired_twice_and_then_the_turn_st
     script(scripted.parent, *({"calls": [broken]} for _ in range(5)), {"text": "never"})
     async with driving(scripted, options=options()) as driver:
         ended = await driver.prompt("go")
-    assert ended.limit == "loop" and "could not be read 3 times" in ended.message
+    assert ended.limit == "loop" and "invalid 3 times" in ended.message
     assert outcomes(driver) == ["error"] * 3 and not driver.all(ApprovalRequested)
 
 

@@ -33,7 +33,7 @@ async def test_it_is_told_whole_once_then_in_short_and_whole_again_when_it_chang
     assert ".codex/hooks.json:3" in first[0] or "and " in first[0].splitlines()[-1]
     assert str(root) not in first[0]
     (second,) = await said(root)
-    assert "still not taken over" in second and "\n" not in second
+    assert "still not used" in second and "\n" not in second
     (root / ".claude" / "agents" / "wide.md").write_text(ROLE, encoding="utf-8")
     (third,) = await said(root)
     assert "the rest works" in third

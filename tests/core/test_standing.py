@@ -292,11 +292,11 @@ async def test_a_session_is_resumed_where_it_stood(repo: Repo) -> None:
     async with driving(repo.folder, session, options=options()) as driver:
         assert main_of(driver).main.root == str(repo.folder)
         assert (await after_resuming(driver, 2)).folder == ""
-        warned = [one.text for one in driver.all(Warned) if "it is gone" in one.text]
+        warned = [one.text for one in driver.all(Warned) if "no longer exists" in one.text]
         assert len(warned) == 1
     async with driving(repo.folder, session, options=options()) as driver:
         assert (await after_resuming(driver, 3)).folder == ""
-        assert [one.text for one in driver.all(Warned) if "it is gone" in one.text] == warned
+        assert [one.text for one in driver.all(Warned) if "no longer exists" in one.text] == warned
 
 
 async def test_two_sessions_do_not_stand_in_one_worktree(repo: Repo) -> None:

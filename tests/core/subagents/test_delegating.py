@@ -173,7 +173,7 @@ async def test_a_tool_that_is_not_listed_is_not_run_and_the_denial_is_in_the_chi
             if one.agent == "main/scout-1" and isinstance(one.event, ToolCallFinished)
         ]
         reply = await driver.channel.ask(AgentEvents("scout-1"))
-    assert [one.outcome for one in child] == ["denied", "ok"] and "scout has Read" in child[0].text
+    assert [one.outcome for one in child] == ["denied", "ok"] and "scout has only Read" in child[0].text
     assert not (scripted / "b.py").exists()
     assert isinstance(reply, AgentEventRows)
     kept = [one.event.result.outcome for one in reply.rows if isinstance(one.event, ToolCallFinished)]

@@ -9,7 +9,7 @@ import asyncio
 import json
 import random
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import Protocol, cast
 
@@ -68,7 +68,7 @@ class ModelChoice:
 @dataclass(slots=True)
 class CircuitBreaker:
     """Stops asking a model that fails: after 3 failures in 60 s it rests for 30 s, then one request probes
-    it. A refused key rests it until keys change (`forgive`). Shared by all sessions of a deck."""
+    it. A model whose key was refused rests until `forgive`. Shared by all sessions of a deck."""
 
     clock: Callable[[], float] = time.monotonic
     _failures: dict[str, list[float]] = field(default_factory=dict)
@@ -128,7 +128,7 @@ def choose_model(catalog: PluginCatalog, settings: EffectiveSettings, name: str)
         near = closest_names(provider_name, names, limit=3) or names
         raise ModelUnknown(
             f"there is no model provider called {provider_name}",
-            f"name it as provider:model; providers: {', '.join(near)}",
+            f"name the model as provider:model; providers: {', '.join(near)}",
         )
     return ModelChoice(provider, model_id or provider.default)
 
@@ -142,7 +142,7 @@ def first_ready_model(catalog: PluginCatalog) -> ModelChoice:
             return ModelChoice(provider, provider.default)
     offline = catalog.get(Model, OFFLINE_MODEL)
     if offline is None:
-        raise ModelUnknown("no model is configured and the offline one is switched off", "/connect")
+        raise ModelUnknown("no model is configured and the offline model is switched off", "/connect")
     return ModelChoice(offline, offline.default)
 
 
@@ -150,13 +150,11 @@ def model_candidates(
     catalog: PluginCatalog, settings: EffectiveSettings, name: str
 ) -> tuple[ModelChoice, ...]:
     """The model `name` means, followed by its fallbacks without repetition."""
-    first = choose_model(catalog, settings, name)
-    found = [first]
-    for other in settings.words("models.fallback"):
+    choices: dict[str, ModelChoice] = {}
+    for other in (name, *settings.words("models.fallback")):
         choice = choose_model(catalog, settings, other)
-        if all(choice.name != one.name for one in found):
-            found.append(choice)
-    return tuple(found)
+        choices.setdefault(choice.name, choice)
+    return tuple(choices.values())
 
 
 MAX_ATTEMPTS = 4
@@ -272,11 +270,11 @@ async def _ask_once(
     return message
 
 
-async def _read_stream(stream: object, answer: _GrowingAnswer, streaming: RequestContext) -> None:
-    from collections.abc import AsyncIterator
-
+async def _read_stream(
+    stream: AsyncIterator[Delta], answer: _GrowingAnswer, streaming: RequestContext
+) -> None:
     sliced = drafted = time.monotonic()
-    async for delta in cast("AsyncIterator[Delta]", stream):
+    async for delta in stream:
         _apply_delta(delta, answer, streaming)
         now = time.monotonic()
         if now - drafted >= DRAFT_SECONDS:
@@ -289,14 +287,14 @@ async def _read_stream(stream: object, answer: _GrowingAnswer, streaming: Reques
 
 def _apply_delta(delta: Delta, answer: _GrowingAnswer, streaming: RequestContext) -> None:
     match delta:
-        case TextPart(text):
-            if text:
-                answer.text.append(text)
-                streaming.log.emit(TextDelta(answer.id, text), streaming.agent)
-        case ThoughtPart(text):
-            if text:
-                answer.thoughts.append(text)
-                streaming.log.emit(ThoughtDelta(answer.id, text), streaming.agent)
+        case TextPart(text) if text:
+            answer.text.append(text)
+            streaming.log.emit(TextDelta(answer.id, text), streaming.agent)
+        case ThoughtPart(text) if text:
+            answer.thoughts.append(text)
+            streaming.log.emit(ThoughtDelta(answer.id, text), streaming.agent)
+        case TextPart() | ThoughtPart():
+            pass
         case CallPart():
             call = answer.calls.setdefault(delta.index, ["", "", ""])
             call[0] = call[0] or delta.id
@@ -347,7 +345,7 @@ def _build_call(pieces: list[str], taken: set[str], message: str) -> ToolCall:
     try:
         arguments = json.loads(raw) if raw.strip() else {}
     except (ValueError, RecursionError) as error:
-        return ToolCall(id, name, {}, f"the arguments are no JSON ({error}); send one JSON object")
+        return ToolCall(id, name, {}, f"the arguments are not JSON ({error}); send one JSON object")
     if isinstance(arguments, str):
         arguments = _decode_twice(arguments)
     if not isinstance(arguments, dict):

@@ -1,6 +1,6 @@
 """The state of one session that changes while it runs, and the progress of its approved plan.
 
-Only `SessionState` writes its own fields. What must survive a resume is in a durable event:
+Only `SessionState` writes its own fields. State that must survive a resume is in durable events:
 `SessionState.fold` restores it from the transcript.
 """
 
@@ -38,7 +38,7 @@ NotifyUser = Callable[[str, str], None]
 
 @dataclass(slots=True)
 class PlanProgress:
-    """How far an approved plan is, folded from the events after its approval."""
+    """How far the approved plan is carried out, folded from the events after its approval."""
 
     plan: PlanChanged
     turns: int = 0
@@ -58,17 +58,15 @@ class PlanProgress:
         """Fold one event of the main agent; `notify(text, hint)` reports a failed step to the user."""
         if envelope.agent != "main":
             return
-        match envelope.event:
-            case TurnStarted():
-                self.turns += 1
-            case TodoChanged(rows=rows):
-                self.done = bool(rows) and all(row.status == "completed" for row in rows)
-            case ToolCallStarted(call=call, kind=kind) if kind in CHANGING_KINDS:
-                self.calls[call.id] = call
-            case ToolCallFinished(result=result):
-                self._finish_call(result.call, result.outcome, notify)
-            case _:
-                pass
+        event = envelope.event
+        if isinstance(event, TurnStarted):
+            self.turns += 1
+        elif isinstance(event, TodoChanged):
+            self.done = bool(event.rows) and all(row.status == "completed" for row in event.rows)
+        elif isinstance(event, ToolCallStarted) and event.kind in CHANGING_KINDS:
+            self.calls[event.call.id] = event.call
+        elif isinstance(event, ToolCallFinished):
+            self._finish_call(event.result.call, event.result.outcome, notify)
 
     def unverified(self) -> tuple[str, ...]:
         """The checks that have not run, returned once, after something was done."""
@@ -84,7 +82,7 @@ class PlanProgress:
     def text(self) -> str:
         """The plan for the model, shortened when it is very long."""
         text = self.plan.text
-        return text if len(text) <= MAX_PLAN_LENGTH else f"{text[:MAX_PLAN_LENGTH]}\n[... the plan goes on]"
+        return text if len(text) <= MAX_PLAN_LENGTH else f"{text[:MAX_PLAN_LENGTH]}\n[... the plan continues]"
 
     def _finish_call(self, id: str, outcome: str, notify: NotifyUser | None) -> None:
         call = self.calls.pop(id, None)
@@ -99,10 +97,8 @@ class PlanProgress:
         if self.plan.rollback and not self.has_warned:
             self.has_warned = True
             if notify is not None:
-                rollback = "; ".join(self.plan.rollback)
-                notify(
-                    f"a step of the plan failed: {command or call.name}", f"the plan's rollback: {rollback}"
-                )
+                text = f"a step of the plan failed: {command or call.name}"
+                notify(text, f"the plan's rollback: {'; '.join(self.plan.rollback)}")
 
     def _is_step(self, command: str, path: str) -> bool:
         steps = self.plan.steps
@@ -118,7 +114,7 @@ def _discard(event: Event) -> None:
 
 @dataclass(slots=True)
 class SessionState:
-    """What changes while a session runs.
+    """The mutable state of one running session.
 
     `SessionChanged` reports `model` to `has_read_outside`. `worktree` is the folder of the worktree the
     main agent works in and `branch` its branch; both are empty in the session's own folder.
@@ -147,7 +143,7 @@ class SessionState:
     _requests: dict[str, ApprovalRequested] = field(default_factory=dict)
 
     def fold(self, envelope: Envelope) -> None:
-        """Restore what a stored event says."""
+        """Restore the state that a stored event records."""
         match envelope.event:
             case SessionStarted(model=model, mode=mode):
                 self.model, self.mode = model, mode
@@ -168,20 +164,20 @@ class SessionState:
         self._follow(envelope, None)
 
     def follow(self, envelope: Envelope) -> None:
-        """Take in an event of the running session: the mode of a turn, and how far the approved plan is."""
+        """Follow the running session: the mode of a turn, and the progress of the approved plan."""
         self._follow(envelope, self._warn_later)
 
     def start(
         self, emit: Callable[[Event], object], model: str, mode: Mode, trusted: bool, usual: Mode
     ) -> None:
-        """Run from now on, with these values; `usual` is the mode of the settings."""
+        """Start running with these values; `usual` is the mode of the settings."""
         self.emit, self.model, self.mode, self.trusted = emit, model, mode, trusted
         self.worktree, self.branch = "", ""
         self.settled_mode = stricter_mode(usual, self.settled_mode) if mode == "plan" else mode
         self._restore_plan()
 
     def announce(self) -> None:
-        """Emit what the session is now."""
+        """Emit the current state of the session."""
         words = self.title, self.isolation, self.worktree, self.branch
         self.emit(SessionChanged(self.model, self.mode, self.trusted, *words, self.has_read_outside))
 
@@ -223,7 +219,7 @@ class SessionState:
         self.variables.update(variables)
 
     def record_outside_text(self) -> None:
-        """Text from the network enters the conversation. Emitted, so that a resumed session knows it too."""
+        """Text from the network enters the conversation. Emitted, so that a resumed session knows it."""
         if not self.has_read_outside:
             self.has_read_outside = True
             self.announce()
