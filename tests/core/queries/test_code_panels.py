@@ -61,7 +61,7 @@ async def test_an_index_that_stands_still_is_not_looked_at_for_ever(
     emitted: list[Event] = []
     panels = CodePanels(LiveNavigator(workspace, index=index), str(root), emitted.append, True)
     try:
-        await until(lambda: bool(servers(emitted)) and panels._waiting is None)
+        await until(lambda: bool(servers(emitted)) and panels._update is None)
         assert len(servers(emitted)) == 1
     finally:
         panels.close()

@@ -1,12 +1,23 @@
 """Which rules cover a call: by the words of every command, never by the beginning of a text."""
 
+from dataclasses import replace
+
 import pytest
 from tests.support.session_view import registered
 
 from cockpit.builtin.tools import delete, edit, shell
-from cockpit.core.permission.rules import CallFacts, PermissionRule, match_rules, parse_rule
+from cockpit.core.permission.rules import (
+    CallFacts,
+    PermissionRule,
+    RoleRights,
+    entry_names_tool,
+    match_rules,
+    parse_rule,
+    unknown_entries,
+)
 from cockpit.plugin.safety import CommandPart, Level
 from cockpit.plugin.tools import CommandLine, Preview, Tool
+from cockpit.plugin.values import Role
 
 SHELL = registered(shell)["shell"]
 EDIT = registered(edit)["edit"]
@@ -105,3 +116,29 @@ def test_every_path_of_a_call_must_be_covered() -> None:
     call = CallFacts(EDIT, Preview("", paths=("/ws/src/a.py", "/ws/docs/b.md")), "/ws")
     assert match_rules(allow("Edit(src/**)"), call) is None
     assert match_rules(allow("Edit(src/**)", "Edit(docs/**)"), call) is not None
+
+
+@pytest.mark.parametrize(
+    ("entry", "names"),
+    [
+        ("mcp__github", ["mcp__github__issues"]),
+        ("mcp__*", ["mcp__github__issues", "mcp__other__issues"]),
+        ("mcp__", []),
+        ("mcp__()", []),
+        ("mcp__git", []),
+        ("Bash", ["shell"]),
+    ],
+)
+def test_an_mcp_entry_of_a_role_names_the_tools_of_its_server_only(entry: str, names: list[str]) -> None:
+    servers = [
+        replace(SHELL, name=f"mcp__{server}__issues", aliases=(), kind="fetch")
+        for server in ("github", "other")
+    ]
+    tools = (SHELL, EDIT, *servers)
+    assert [tool.name for tool in tools if entry_names_tool(entry, tool)] == names
+    denying = RoleRights(Role("r", "", "", denied_tools=(entry,)))
+    assert [tool.name for tool in tools if denying.withholds(tool)] == names
+
+
+def test_a_bare_mcp_entry_is_reported_as_naming_no_tool() -> None:
+    assert unknown_entries(("mcp__", "mcp__github", "mcp__*", "Bash"), (SHELL,)) == ("mcp__",)

@@ -63,6 +63,16 @@ async def test_the_call_cap_lets_its_number_run_and_then_asks_for_a_summary(scri
     )
 
 
+async def test_a_result_that_quotes_the_limit_of_calls_does_not_end_the_turn(scripted: Path) -> None:
+    (scripted / "a.txt").write_text("not run: the limit of 1 tool calls is reached\n", encoding="utf-8")
+    script(scripted.parent, {"calls": [call("shell", command="cat a.txt")]}, {"text": "done"})
+    allowed = RunOptions(model="scripted:script", mode="full", limits=TurnLimits(tool_calls=1))
+    async with driving(scripted, options=allowed) as driver:
+        ended = await driver.prompt("go")
+        assert driver.all(ToolCallFinished)[0].result.text.startswith("not run: the limit")
+    assert (ended.stop_reason, ended.limit) == ("end_turn", None)
+
+
 async def test_the_step_cap_ends_with_one_answer_without_tools(scripted: Path) -> None:
     steps = [{"calls": [call("read", path="a.txt", start=number)]} for number in range(1, 9)]
     script(scripted.parent, *steps)

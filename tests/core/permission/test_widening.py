@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.core.test_every_tool import SAMPLES
+from tests.core.calls.test_every_tool import SAMPLES
 from tests.support.decks import call, driving, script
 
 from cockpit.cli.command import load_catalog
