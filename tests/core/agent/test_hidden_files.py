@@ -1,4 +1,4 @@
-"""What a deny rule hides, no tool shows by a side door."""
+"""No tool shows the content of a file that a deny rule hides."""
 
 import subprocess
 from pathlib import Path

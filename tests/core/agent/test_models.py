@@ -1,4 +1,4 @@
-"""Names, tiers, fallbacks and the circuit breaker, on a clock of the test's own."""
+"""Names, tiers, fallbacks and the circuit breaker, on a clock of the test."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Plan mode: only a person ends it, and the plan they approved is what the model is held to."""
+"""Plan mode: only the user ends it, and the model is reminded of the plan they approved."""
 
 import asyncio
 import sys
@@ -118,7 +118,7 @@ async def test_the_model_cannot_approve_its_own_plan(scripted: Path) -> None:
     assert (scripted / "a.txt").read_text() == "one\n"
 
 
-async def test_the_text_a_person_edits_is_what_is_approved_and_told(scripted: Path) -> None:
+async def test_the_text_edited_by_the_user_is_approved_and_sent(scripted: Path) -> None:
     script(scripted.parent, {"calls": [PROPOSE]}, {"text": "done"})
     async with driving(scripted, options=options()) as driver:
         turn = await driver.begin("go")
@@ -134,7 +134,7 @@ async def test_the_text_a_person_edits_is_what_is_approved_and_told(scripted: Pa
     assert "with changes" in told and "Only look" in told and "no edits" in told and "auto-edit" in told
 
 
-async def test_the_mode_after_a_plan_is_never_looser_than_the_one_settled_on(scripted: Path) -> None:
+async def test_the_mode_after_a_plan_is_never_looser_than_the_chosen_one(scripted: Path) -> None:
     script(scripted.parent, {"text": "hi"}, {"calls": [PROPOSE]}, {"text": "done"})
     async with driving(scripted, options=options("ask")) as driver:
         await driver.prompt("hi")
@@ -175,7 +175,7 @@ async def test_leaving_plan_mode_approves_nothing(scripted: Path) -> None:
     assert "without approving" in driver.all(ToolCallFinished)[0].result.text
 
 
-async def test_nobody_there_is_a_denial(scripted: Path) -> None:
+async def test_without_a_user_an_ask_is_a_denial(scripted: Path) -> None:
     script(scripted.parent, {"calls": [PROPOSE]}, {"calls": [call("enter_plan_mode")]}, {"text": "ok"})
     async with driving(scripted, options=options(someone=False)) as driver:
         ended = await driver.prompt("go")
@@ -232,7 +232,7 @@ async def test_the_plans_checks_are_proposed_once_when_the_work_is_done(scripted
     assert len(said) == 1 and "grep eins a.txt" in said[0]
 
 
-async def test_a_step_that_fails_shows_the_person_the_way_back(scripted: Path) -> None:
+async def test_a_failed_step_shows_the_user_the_rollback(scripted: Path) -> None:
     wrong = call("edit", path="a.txt", old="three", new="drei")
     script(scripted.parent, {"calls": [PROPOSE]}, {"calls": [wrong]}, {"text": "it failed"}, {"text": "so"})
     async with driving(scripted, options=options()) as driver:
@@ -244,7 +244,7 @@ async def test_a_step_that_fails_shows_the_person_the_way_back(scripted: Path) -
     assert len(said) == 1 and "git checkout a.txt" in said[0].hint
 
 
-async def test_a_resumed_session_stands_where_it_stood(scripted: Path) -> None:
+async def test_a_resumed_session_has_the_state_it_had(scripted: Path) -> None:
     script(scripted.parent, {"calls": [PROPOSE]}, {"text": "carried out"})
     async with driving(scripted, options=options()) as driver:
         await driver.begin("go")
@@ -273,7 +273,7 @@ async def test_approvals_of_unattended_origins_expire_and_typed_ones_do_not(scri
             await driver.end(f"p{number}")
 
 
-async def test_an_approval_that_nobody_answers_in_time_is_a_denial_on_record(scripted: Path) -> None:
+async def test_an_approval_not_answered_in_time_is_a_recorded_denial(scripted: Path) -> None:
     user_file().parent.mkdir(parents=True, exist_ok=True)
     user_file().write_text("[approvals]\nseconds = 0.05\n", encoding="utf-8")
     touch = {"calls": [call("shell", command="touch x")]}

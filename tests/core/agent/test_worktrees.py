@@ -1,4 +1,4 @@
-"""The session's own worktree: entered, worked in, left, merged back with a person's yes, and resumed."""
+"""A worktree of the session: entered, used, left, merged back with the user's approval, and resumed."""
 
 import uuid
 from collections.abc import Mapping
@@ -116,7 +116,7 @@ async def test_a_session_works_in_the_worktree_it_enters(repo: Repo) -> None:
     assert repo.state() == before
 
 
-async def test_leaving_with_work_that_is_nowhere_else_needs_a_word(repo: Repo) -> None:
+async def test_leaving_with_unmerged_work_needs_a_decision(repo: Repo) -> None:
     async with driving(repo.folder, options=options()) as driver:
         await result_of(driver, "enter_worktree", name="fix")
         await result_of(driver, "write", path="new.txt", content="x\n")
@@ -134,7 +134,7 @@ async def test_leaving_with_work_that_is_nowhere_else_needs_a_word(repo: Repo) -
     assert not (repo.folder / "new.txt").exists()
 
 
-async def test_leaving_one_in_which_nothing_was_done_takes_it_away(repo: Repo) -> None:
+async def test_leaving_an_unchanged_worktree_removes_it(repo: Repo) -> None:
     async with driving(repo.folder, options=options()) as driver:
         await result_of(driver, "enter_worktree", name="fix")
         left = await result_of(driver, "leave_worktree")
@@ -143,7 +143,7 @@ async def test_leaving_one_in_which_nothing_was_done_takes_it_away(repo: Repo) -
     assert list((repo.folder / ".cockpit/worktrees").iterdir()) == []
 
 
-async def test_throwing_work_away_is_a_persons_word_in_every_mode(repo: Repo) -> None:
+async def test_discarding_work_asks_the_user_in_every_mode(repo: Repo) -> None:
     async with driving(repo.folder, options=options("full")) as driver:
         await result_of(driver, "enter_worktree", name="fix")
         await result_of(driver, "write", path="new.txt", content="x\n")
@@ -180,7 +180,7 @@ async def test_a_merge_is_shown_hunk_by_hunk_and_applied_after_a_yes(repo: Repo)
     assert list((repo.folder / ".cockpit/worktrees").iterdir()) == []
 
 
-async def test_without_a_person_nothing_is_merged(repo: Repo) -> None:
+async def test_without_a_user_nothing_is_merged(repo: Repo) -> None:
     async with driving(repo.folder, options=options("full", someone=False)) as driver:
         await result_of(driver, "enter_worktree", name="fix")
         await result_of(driver, "write", path="new.txt", content="x\n")
@@ -232,7 +232,7 @@ async def test_a_merge_into_a_tree_with_changes_is_refused(repo: Repo) -> None:
     assert repo.state() == before
 
 
-async def test_what_was_approved_is_what_is_merged(repo: Repo) -> None:
+async def test_the_approved_change_is_what_is_merged(repo: Repo) -> None:
     async with driving(repo.folder, options=options("full")) as driver:
         await result_of(driver, "enter_worktree", name="fix")
         await result_of(driver, "write", path="new.txt", content="x\n")
@@ -248,7 +248,7 @@ async def test_what_was_approved_is_what_is_merged(repo: Repo) -> None:
     assert repo.state() == before
 
 
-async def test_a_merge_by_the_model_is_taken_back_by_rewind(repo: Repo) -> None:
+async def test_rewind_undoes_a_merge_by_the_model(repo: Repo) -> None:
     script(repo.folder.parent, does("merge_worktree", branch="fix"), {"text": "merged"})
     async with driving(repo.folder, options=options("full")) as driver:
         await result_of(driver, "enter_worktree", name="fix")
@@ -277,7 +277,7 @@ async def test_rewind_works_in_the_worktree_too(repo: Repo) -> None:
         assert file.read_text() == "one\ntwo\nthree\n"
 
 
-async def test_a_session_is_resumed_where_it_stood(repo: Repo) -> None:
+async def test_a_session_is_resumed_in_its_worktree(repo: Repo) -> None:
     async with driving(repo.folder, options=options()) as driver:
         session = main_of(driver).services.session
         await result_of(driver, "enter_worktree", name="fix")
@@ -299,7 +299,7 @@ async def test_a_session_is_resumed_where_it_stood(repo: Repo) -> None:
         assert [one.text for one in driver.all(Warned) if "no longer exists" in one.text] == warned
 
 
-async def test_two_sessions_do_not_stand_in_one_worktree(repo: Repo) -> None:
+async def test_two_sessions_do_not_share_a_worktree(repo: Repo) -> None:
     async with (
         driving(repo.folder, options=options()) as first,
         driving(repo.folder, options=options()) as second,
@@ -310,7 +310,7 @@ async def test_two_sessions_do_not_stand_in_one_worktree(repo: Repo) -> None:
         assert main_of(second).main.folder.tree is None
 
 
-async def test_a_person_does_it_all_by_command(repo: Repo) -> None:
+async def test_the_user_can_do_all_of_it_by_command(repo: Repo) -> None:
     async with driving(repo.folder, options=options()) as driver:
         assert await shown(driver, "worktree", "") == "there are no worktrees"
         assert "You work in the worktree fix now" in await shown(driver, "worktree", "enter fix")
@@ -332,7 +332,7 @@ async def test_a_person_does_it_all_by_command(repo: Repo) -> None:
     assert (repo.folder / "new.txt").exists()
 
 
-async def test_the_words_of_other_agents(repo: Repo) -> None:
+async def test_arguments_of_other_agents_are_understood(repo: Repo) -> None:
     async with driving(repo.folder, options=options()) as driver:
         await result_of(driver, "EnterWorktree", path="../trees/theirs", base="main")
         assert Path(main_of(driver).main.root).name == "theirs"
@@ -346,7 +346,7 @@ async def test_the_words_of_other_agents(repo: Repo) -> None:
 
 
 async def test_two_subagents_edit_one_file_and_the_second_conflicts(repo: Repo) -> None:
-    """Both work at once; the first comes back, the second is told where it cannot, and does after a mend."""
+    """Both work at once; the first is merged, the second learns of the conflict and is merged after a fix."""
     others: dict[str, list[Step]] = {
         "the first task": [does("edit", path="app.py", old="two", new="first"), {"text": "first"}],
         "the second task": [does("edit", path="app.py", old="two", new="second"), {"text": "second"}],

@@ -1,4 +1,4 @@
-"""Modes, rules and answers: what asks, what does not, and what is remembered."""
+"""Modes, rules and answers: what asks, what runs unasked, and which rules are stored."""
 
 from pathlib import Path
 
@@ -57,7 +57,7 @@ async def test_a_session_answer_covers_its_shape_and_no_other(scripted: Path) ->
     assert outcomes[0] != "denied" and outcomes[1] != "denied" and outcomes[2] == "denied"
 
 
-async def test_an_always_is_kept_in_the_persons_settings_for_this_folder(scripted: Path) -> None:
+async def test_an_always_is_stored_in_the_users_settings_for_this_folder(scripted: Path) -> None:
     script(scripted.parent, {"calls": [ADD]}, {"text": "ok"})
     async with driving(scripted, options=options()) as driver:
         turn = await driver.begin("go")
@@ -146,7 +146,7 @@ async def test_a_path_outside_the_project_asks(scripted: Path) -> None:
         await driver.end(turn)
 
 
-async def test_a_person_takes_one_file_out_of_a_patch(scripted: Path) -> None:
+async def test_the_user_leaves_one_file_out_of_a_patch(scripted: Path) -> None:
     (scripted / "b.txt").write_text("two\n", encoding="utf-8")
     patch = (
         "*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+eins\n"
@@ -174,7 +174,7 @@ async def test_a_typed_command_runs_and_another_origins_asks(scripted: Path) -> 
         await driver.decide(request.id, "reject_once")
 
 
-async def test_a_change_a_person_asks_for_is_shown_before_it_is_written(scripted: Path) -> None:
+async def test_a_change_the_user_asks_for_is_shown_before_it_is_written(scripted: Path) -> None:
     script(scripted.parent, {"text": "ok"})
     async with driving(scripted, options=options()) as driver:
         await driver.run_tool("edit", path="a.txt", old="one", new="eins")
@@ -185,14 +185,14 @@ async def test_a_change_a_person_asks_for_is_shown_before_it_is_written(scripted
     assert (scripted / "a.txt").read_text() == "eins\n"
 
 
-async def test_an_answer_nothing_waits_for_is_said_and_not_obeyed(scripted: Path) -> None:
+async def test_an_answer_to_no_request_is_reported_and_ignored(scripted: Path) -> None:
     script(scripted.parent, {"text": "ok"})
     async with driving(scripted, options=options()) as driver:
         await driver.decide("no-such-request", "allow_always")
         await driver.until(lambda one: "no longer waits" in getattr(one.event, "text", ""))
 
 
-async def test_a_rule_that_names_no_tool_is_said(scripted: Path) -> None:
+async def test_a_rule_that_names_no_tool_is_reported(scripted: Path) -> None:
     script(scripted.parent, {"text": "ok"})
     rules = options("full", deny=("Bsh(*)", "Bash(git *)", "mcp__later__*"), allow=("Raed",))
     async with driving(scripted, options=rules) as driver:

@@ -1,4 +1,4 @@
-"""What holds for every tool in a real session: denied, cancelled, capped, under a CJK path."""
+"""Every tool in a real session: denied, cancelled, capped, under a CJK path."""
 
 import subprocess
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What a program may leave behind in a folder stops neither the next command nor the tools that read."""
+"""Files that a program leaves behind stop neither the next command nor the tools that read."""
 
 import asyncio
 import os
@@ -45,7 +45,7 @@ def away(tmp_path: Path) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("left", [lambda root: deep(root, 1200), pipes, odd], ids=["deep", "pipes", "odd"])
-async def test_what_a_program_leaves_stops_no_other(
+async def test_files_left_by_a_program_stop_no_other_program(
     root: Path, monkeypatch: pytest.MonkeyPatch, left: object
 ) -> None:
     if sys.platform == "win32":

@@ -1,4 +1,4 @@
-"""A plugin's function runs a tool: in the order of a model's call, and beside the conversation."""
+"""A plugin's function runs a tool: in the order of a model's call, and outside the conversation."""
 
 from pathlib import Path
 
@@ -72,7 +72,7 @@ async def _told(driver: Driver) -> list[str]:
     return [row.label.partition(" [")[0] for row in table.rows if row.seq]
 
 
-async def test_the_inner_call_has_events_of_its_own_and_only_the_outer_result_is_told(scripted: Path) -> None:
+async def test_a_nested_call_has_events_but_only_the_outer_result_is_sent(scripted: Path) -> None:
     script(scripted.parent, {"calls": [call("twice", command="cat a.txt")]}, {"text": "one."})
     async with driving(scripted, options=options()) as driver:
         await driver.prompt("run it")
@@ -88,7 +88,7 @@ async def test_the_inner_call_has_events_of_its_own_and_only_the_outer_result_is
     assert live == resumed == ["run it", 'twice({"command": "cat a.txt"})', "ok: one", "one."]
 
 
-async def test_an_inner_call_asks_a_person_and_a_no_comes_back_as_denied(scripted: Path) -> None:
+async def test_a_nested_call_asks_the_user_and_a_rejection_is_denied(scripted: Path) -> None:
     script(scripted.parent, {"calls": [call("twice", command="touch b.txt")]}, {"text": "No."})
     async with driving(scripted, options=options()) as driver:
         turn = await driver.begin("run it")
@@ -109,7 +109,7 @@ async def test_a_command_calls_a_tool_too(scripted: Path) -> None:
     assert "ok: one" in str(shown.content)
 
 
-async def test_plan_mode_holds_inner_calls(scripted: Path) -> None:
+async def test_plan_mode_applies_to_nested_calls(scripted: Path) -> None:
     script(scripted.parent, {"calls": [call("twice", command="touch b.txt")]}, {"text": "No."})
     async with driving(scripted, options=options("plan")) as driver:
         await driver.prompt("run it")

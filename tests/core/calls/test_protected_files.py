@@ -1,4 +1,4 @@
-"""Protected and outside files through every tool that could touch one, by every name for them (G6)."""
+"""Protected and outside files through every tool that could touch one, by every name for them."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -104,7 +104,7 @@ def kept(root: Path, person: Path) -> dict[str, object]:
 
 @pytest.mark.timeout(110)
 @pytest.mark.parametrize(("mode", "names"), [("auto-edit", (*NAMES, *OUTSIDE)), ("full", NAMES)])
-async def test_g6_no_tool_changes_a_protected_file_by_any_name(
+async def test_no_tool_changes_a_protected_file_by_any_name(
     guarded: Path, person: Path, mode: Mode, names: tuple[str, ...]
 ) -> None:
     before = kept(guarded, person)
@@ -118,7 +118,7 @@ async def test_g6_no_tool_changes_a_protected_file_by_any_name(
     assert {one.result.outcome for one in done} <= {"denied", "error"}
 
 
-async def test_g6_no_tool_reads_a_secret_by_any_name(guarded: Path) -> None:
+async def test_no_tool_reads_a_secret_by_any_name(guarded: Path) -> None:
     names = (
         ".env",
         ".ENV",
@@ -146,7 +146,7 @@ async def test_g6_no_tool_reads_a_secret_by_any_name(guarded: Path) -> None:
         assert "return 1" not in str(result)
 
 
-async def test_g6_a_script_in_the_sandbox_changes_no_protected_file(guarded: Path, person: Path) -> None:
+async def test_a_script_in_the_sandbox_changes_no_protected_file(guarded: Path, person: Path) -> None:
     lines = [f"echo x > '{name}'; rm -f '{name}'; mv a.py '{name}'" for name in FILES[:8]]
     lines += ["ln -sf /tmp/x .git/hooks/post-merge", "rm -rf .git .cockpit .vscode", "mv .git moved"]
     lines += [
@@ -177,7 +177,7 @@ async def test_g6_a_script_in_the_sandbox_changes_no_protected_file(guarded: Pat
     assert set(after) - {*before, str(guarded / "a.py")} == new
 
 
-def test_g6_the_patch_command_refuses_them_too(guarded: Path, person: Path) -> None:
+def test_the_patch_command_refuses_protected_files_too(guarded: Path, person: Path) -> None:
     before = kept(guarded, person)
     file = guarded.parent / "p.patch"
     bodies = {"Add": "+changed\n", "Update": "@@\n-    return 1\n+    return 2\n", "Delete": ""}

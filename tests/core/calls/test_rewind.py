@@ -1,5 +1,4 @@
-"""Going back: files, conversation or both to before a turn, what a person did in between kept, and the
-way back from there."""
+"""Rewinding files, conversation or both to before a turn, without the user's changes, and undoing that."""
 
 import uuid
 from collections.abc import Iterable, Mapping
@@ -95,7 +94,7 @@ def calls(name: str, **arguments: Json) -> Mapping[str, Json]:
     return {"calls": [{**call(name, **arguments)}]}
 
 
-async def test_what_a_shell_command_did_is_gone_and_what_the_person_did_stays(scripted: Path) -> None:
+async def test_rewind_undoes_a_shell_command_and_not_the_users_changes(scripted: Path) -> None:
     script(
         scripted.parent,
         shell("mkdir new && echo x > new/x.txt && rm a.txt && echo b > b.txt"),
@@ -113,7 +112,7 @@ async def test_what_a_shell_command_did_is_gone_and_what_the_person_did_stays(sc
     assert (scripted / "a.txt").read_bytes() == b"one\n"
 
 
-async def test_a_file_the_person_changed_since_is_kept_unless_they_say_otherwise(scripted: Path) -> None:
+async def test_a_file_the_user_changed_since_stays_unless_they_overwrite_it(scripted: Path) -> None:
     (scripted / "b.txt").write_bytes(b"b\n")
     script(scripted.parent, shell("echo two > a.txt; echo bb > b.txt"), {"text": "ok"})
     async with driving(scripted, options=full()) as driver:
@@ -130,7 +129,7 @@ async def test_a_file_the_person_changed_since_is_kept_unless_they_say_otherwise
         assert (scripted / "a.txt").read_bytes() == b"one\n"
 
 
-async def test_work_of_the_person_between_two_calls_is_not_overwritten(scripted: Path) -> None:
+async def test_changes_of_the_user_between_two_calls_are_not_overwritten(scripted: Path) -> None:
     script(
         scripted.parent,
         shell("echo two > a.txt"),
@@ -170,7 +169,7 @@ async def test_a_rewind_can_be_undone_and_is_listed(scripted: Path) -> None:
         assert warned
 
 
-async def test_the_model_is_not_told_what_was_rewound_also_after_a_resume(scripted: Path) -> None:
+async def test_rewound_messages_are_not_sent_to_the_model_even_after_a_resume(scripted: Path) -> None:
     # The scripted model answers by how many answers it is told of: the third prompt is its second.
     script(scripted.parent, {"text": "first"}, {"text": "second"})
     async with driving(scripted, options=full()) as driver:
@@ -206,7 +205,7 @@ async def test_files_go_back_after_a_resume_too(scripted: Path) -> None:
         assert event.files == 1 and (scripted / "a.txt").read_bytes() == b"one\n"
 
 
-async def test_edits_and_commands_of_several_turns_go_back_in_one_step(scripted: Path) -> None:
+async def test_edits_and_commands_of_several_turns_are_rewound_in_one_step(scripted: Path) -> None:
     script(
         scripted.parent,
         calls("write", path="new/n.txt", content="1\n"),
@@ -247,7 +246,7 @@ async def test_a_file_that_became_a_folder_is_a_file_again(scripted: Path) -> No
         assert names(scripted) == ["a.txt"] and (scripted / "a.txt").read_bytes() == b"one\n"
 
 
-async def test_what_the_person_runs_is_the_persons(scripted: Path) -> None:
+async def test_a_command_run_by_the_user_is_not_rewound(scripted: Path) -> None:
     script(scripted.parent, shell("echo two > b.txt"), {"text": "ok"})
     async with driving(scripted, options=full()) as driver:
         await say(driver, "go")
@@ -271,7 +270,7 @@ async def test_nothing_is_rewound_while_a_turn_runs(scripted: Path) -> None:
         await driver.end(turn)
 
 
-async def test_a_cancelled_command_can_be_taken_back(scripted: Path) -> None:
+async def test_a_cancelled_command_can_be_rewound(scripted: Path) -> None:
     script(scripted.parent, shell("echo two > a.txt; echo begun; sleep 60"), {"text": "ok"})
     async with driving(scripted, options=full()) as driver:
         turn = await driver.begin("go")
@@ -283,7 +282,7 @@ async def test_a_cancelled_command_can_be_taken_back(scripted: Path) -> None:
         assert (scripted / "a.txt").read_bytes() == b"one\n"
 
 
-async def test_a_store_that_cannot_be_written_is_said_once_and_stops_no_call(scripted: Path) -> None:
+async def test_an_unwritable_store_is_reported_once_and_stops_no_call(scripted: Path) -> None:
     paths.state().mkdir(parents=True)
     (paths.state() / "checkpoints").write_text("in the way")
     script(scripted.parent, shell("echo two > a.txt"), shell("echo three > a.txt"), {"text": "ok"})
@@ -295,7 +294,7 @@ async def test_a_store_that_cannot_be_written_is_said_once_and_stops_no_call(scr
         await warning(driver, "checkpoints cannot be used")
 
 
-async def test_g15_a_file_that_changes_while_it_is_restored_is_not_overwritten(
+async def test_a_file_that_changes_while_it_is_restored_is_not_overwritten(
     scripted: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     script(scripted.parent, shell("echo two > a.txt; echo x > b.txt"), {"text": "ok"})

@@ -1,4 +1,4 @@
-"""What surrounds a call: redaction, the audit, set-aside outputs, the read cache, guards, recordings."""
+"""Around a call: redaction, audit, capped outputs, the read cache, guards, compaction, recordings."""
 
 import json
 from pathlib import Path
@@ -54,7 +54,7 @@ async def test_a_keys_value_reaches_neither_model_nor_screen_nor_disk(
     assert written and not [path for path in written if CANARY.encode() in path.read_bytes()]
 
 
-async def test_every_decision_is_on_record_before_what_it_allowed(scripted: Path) -> None:
+async def test_every_decision_is_recorded_before_the_call_runs(scripted: Path) -> None:
     script(
         scripted.parent,
         {"calls": [call("shell", command="true"), call("shell", command="rm -rf /")]},
@@ -125,7 +125,7 @@ def register_models(register, scope):
     assert not driver.all(MessageFinished)
 
 
-async def test_guards_refuse_a_prompt_hold_back_a_result_and_send_a_turn_on(
+async def test_guards_refuse_a_prompt_withhold_a_result_and_continue_a_turn(
     scripted: Path, plugins: Path
 ) -> None:
     distribution(
@@ -217,7 +217,7 @@ async def test_compaction_keeps_the_tail_and_the_pairs_and_asks_a_model_once(scr
         assert (await driver.prompt("and now?")).stop_reason == "end_turn"
 
 
-async def test_a_recording_holds_the_deltas_and_a_transcript_does_not(scripted: Path) -> None:
+async def test_a_recording_contains_the_deltas_and_a_transcript_does_not(scripted: Path) -> None:
     script(scripted.parent, {"text": "one two three", "chunks": 3})
     record = scripted.parent / "recordings" / "r.jsonl"
     async with driving(scripted, options=full(record=str(record))) as driver:

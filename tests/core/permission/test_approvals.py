@@ -1,4 +1,4 @@
-"""The hunk ledger: what a person takes is written, what they refuse never is, and the model is told."""
+"""The hunk ledger: accepted hunks are written, refused ones never are, and the model is informed."""
 
 import uuid
 from pathlib import Path
@@ -40,7 +40,7 @@ def content(taken: approvals.ReviewedChanges) -> bytes | None:
 
 @given(TEXT, TEXT)
 @settings(max_examples=300)
-def test_all_hunks_taken_give_after_and_none_leaves_nothing_to_write(before: bytes, after: bytes) -> None:
+def test_accepting_all_hunks_gives_the_new_text_and_none_writes_nothing(before: bytes, after: bytes) -> None:
     changes = one(before, after)
     part = approvals.approval_part(changes.files[0])
     taken = approvals.review_changes(changes, tuple(row.id for row in part.hunks))
@@ -51,7 +51,7 @@ def test_all_hunks_taken_give_after_and_none_leaves_nothing_to_write(before: byt
 
 @given(TEXT, TEXT, st.data())
 @settings(max_examples=300)
-def test_what_is_taken_and_what_is_refused_make_the_whole_again(
+def test_accepted_and_refused_hunks_together_make_the_whole_change(
     before: bytes, after: bytes, data: st.DataObject
 ) -> None:
     changes = one(before, after)
@@ -105,7 +105,7 @@ def test_an_edited_hunk_is_written_as_edited_with_the_files_line_ends() -> None:
 @pytest.mark.parametrize(
     ("before", "after"), [(None, b"new\n"), (b"old\n", None), (b"\0old", b"\0new"), (b"\xff\n", b"\xfe\n")]
 )
-def test_files_that_come_go_or_are_no_text_are_one_hunk(before: bytes | None, after: bytes | None) -> None:
+def test_added_deleted_and_binary_files_are_one_hunk(before: bytes | None, after: bytes | None) -> None:
     (row,) = approvals.approval_part(one(before, after).files[0]).hunks
     assert row.id == "a.txt#1" and row.can_edit == (before is None)
 
@@ -136,7 +136,7 @@ async def answer(
     await driver.channel.submit(op)
 
 
-async def test_a_refused_hunk_never_reaches_the_disk_and_the_model_is_told(scripted: Path) -> None:
+async def test_a_refused_hunk_is_not_written_and_the_model_is_informed(scripted: Path) -> None:
     script(scripted.parent, {"calls": [EDIT]}, {"text": "ok"})
     async with driving(scripted, options=OPTIONS) as driver:
         turn = await driver.begin("go")
@@ -150,7 +150,7 @@ async def test_a_refused_hunk_never_reaches_the_disk_and_the_model_is_told(scrip
     assert resolved.refused == ("a.txt#2",) and resolved.edited == ()
 
 
-async def test_an_edited_hunk_is_written_as_the_person_wrote_it(scripted: Path) -> None:
+async def test_an_edited_hunk_is_written_as_the_user_wrote_it(scripted: Path) -> None:
     script(scripted.parent, {"calls": [EDIT]}, {"text": "ok"})
     text = "line 1\nline 2\nline drei\nline 4\nline 5\nline 6\n"
     async with driving(scripted, options=OPTIONS) as driver:

@@ -1,4 +1,4 @@
-"""What runs without asking, and what held it: the verdict, the sandbox and the mode together."""
+"""What runs without asking: the verdict, the sandbox and the mode together."""
 
 from pathlib import Path
 
@@ -32,26 +32,26 @@ async def run(root: Path, given: RunOptions, *commands: str) -> tuple[list[str],
     return [one.outcome for one in results], [one.isolation for one in results], changed.isolation
 
 
-async def test_a_proven_reader_runs_unasked_in_the_read_profile_where_there_is_one(scripted: Path) -> None:
+async def test_a_proven_reader_runs_unasked_in_an_available_read_profile(scripted: Path) -> None:
     outcomes, held, isolation = await run(scripted, options(), "cat a.txt | wc -l", "ls -la && pwd")
     assert outcomes == ["ok", "ok"]
     expected = {"full": "bwrap read", "partial": "landlock read", "none": "none"}[isolation]
     assert held == [expected, expected]
 
 
-async def test_auto_edit_runs_what_is_held_in_and_asks_for_the_rest(scripted: Path) -> None:
+async def test_auto_edit_runs_sandboxed_programs_and_asks_for_the_rest(scripted: Path) -> None:
     commands = ("python3 -m compileall -q .", "touch made", "rm a.txt", "curl -s http://127.0.0.1:9/x")
     outcomes, _, isolation = await run(scripted, options("auto-edit"), *commands)
     unasked = "ok" if isolation == "full" else "denied"
     assert outcomes == [unasked, unasked, "denied", "denied"]
 
 
-async def test_auto_edit_runs_no_program_of_a_folder_nobody_trusts(scripted: Path) -> None:
+async def test_auto_edit_runs_no_program_of_an_untrusted_folder(scripted: Path) -> None:
     outcomes, _, _ = await run(scripted, options("auto-edit", trust=False), "make", "cat a.txt")
     assert outcomes == ["denied", "ok"]
 
 
-async def test_without_a_sandbox_less_runs_unasked_and_it_is_said(scripted: Path) -> None:
+async def test_without_a_sandbox_less_runs_unasked_and_this_is_reported(scripted: Path) -> None:
     user_file().parent.mkdir(parents=True, exist_ok=True)
     user_file().write_text('[sandbox]\nuse = "off"\n', encoding="utf-8")
     commands = ("cat a.txt", "python3 --version", "touch made")
@@ -79,7 +79,7 @@ async def test_where_a_sandbox_is_required_nothing_runs_without_it(
     assert outcomes == (["ok"] if isolation == "full" else ["error"])
 
 
-async def test_what_was_read_of_the_network_suspends_leave_to_send(scripted: Path) -> None:
+async def test_text_from_the_network_suspends_rules_that_allow_sending(scripted: Path) -> None:
     fetch = call("shell", command="curl -s http://127.0.0.1:9/x")
     script(scripted.parent, {"calls": [fetch]}, {"calls": [fetch]}, {"text": "done"})
     given = RunOptions(model="scripted:script", trust=True, allow=("Bash(curl *)",))

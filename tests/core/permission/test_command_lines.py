@@ -1,4 +1,4 @@
-"""Rules over command lines of several commands: a denial sees inside them, a permission never does."""
+"""Rules for lines of several commands: a deny rule matches any of them, an allow rule must cover all."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from cockpit.safety.rule_patterns import split_commands
         ("git push > log", "git push"),
     ],
 )
-def test_a_line_is_read_as_every_command_it_may_hold(line: str, command: str) -> None:
+def test_a_line_is_read_as_every_command_it_may_contain(line: str, command: str) -> None:
     assert command in split_commands(line)
 
 

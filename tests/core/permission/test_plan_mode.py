@@ -1,4 +1,4 @@
-"""G12: a hostile session in plan mode leaves the folder and the person's home exactly as they were."""
+"""A hostile session in plan mode leaves the folder and the user's home unchanged."""
 
 import hashlib
 import os
@@ -142,7 +142,7 @@ async def played(project: Path, *steps: dict[str, Json], **others: list[dict[str
     return driver
 
 
-async def test_g12_a_hostile_plan_session_changes_nothing(project: Path) -> None:
+async def test_a_hostile_plan_session_changes_nothing(project: Path) -> None:
     before = snapshot(project, Path.home())
     driver = await played(project, *hostile())
     assert snapshot(project, Path.home()) == before
@@ -156,7 +156,7 @@ async def test_g12_a_hostile_plan_session_changes_nothing(project: Path) -> None
 
 
 @pytest.mark.parametrize("role", ["", "free", "strict"])
-async def test_g12_a_subagent_opened_while_planning_changes_nothing_either(project: Path, role: str) -> None:
+async def test_a_subagent_opened_in_plan_mode_changes_nothing(project: Path, role: str) -> None:
     before = snapshot(project, Path.home())
     inner = [step for step in hostile() if "propose" not in str(step)]
     driver = await played(

@@ -1,4 +1,4 @@
-"""Which rules cover a call: by the words of every command, never by the beginning of a text."""
+"""Which rules cover a call: by the words of every command, never by a text prefix; and entries of roles."""
 
 from dataclasses import replace
 
@@ -59,7 +59,7 @@ def allow(*texts: str) -> tuple[PermissionRule, ...]:
         ("Edit(**)", ("git", "status"), False),
     ],
 )
-def test_an_allow_rule_fits_words_not_text(rule: str, argv: tuple[str | None, ...], fits: bool) -> None:
+def test_an_allow_rule_matches_words_not_text(rule: str, argv: tuple[str | None, ...], fits: bool) -> None:
     assert (match_rules(allow(rule), asked(part(*argv))) is not None) == fits
 
 
@@ -71,18 +71,18 @@ def test_allow_rules_cover_a_line_together_or_not_at_all() -> None:
     assert match_rules(rules[:1], asked(test, commit)) is None
 
 
-def test_what_was_read_as_safe_needs_no_rule_beside_it() -> None:
+def test_parts_that_are_allowed_anyway_need_no_rule() -> None:
     line = asked(part("pytest", "-q"), part("tail", "-5", level="allow"))
     assert match_rules(allow("Bash(pytest *)"), line) is not None
 
 
 @pytest.mark.parametrize("level", ["ask", "deny"])
-def test_what_may_not_be_remembered_is_covered_by_no_allow_rule(level: Level) -> None:
+def test_no_allow_rule_covers_a_part_that_may_not_be_remembered(level: Level) -> None:
     sudo = part("sudo", "ls", level=level, shape="")
     assert match_rules(allow("Bash", "Bash(*)", "Bash(sudo *)"), asked(sudo)) is None
 
 
-def test_a_deny_beats_an_ask_beats_an_allow_and_what_loses_is_named() -> None:
+def test_a_deny_beats_an_ask_beats_an_allow_and_losing_rules_are_named() -> None:
     rules = (
         *allow("Bash(git *)"),
         parse_rule("ask", "Bash(git push *)", "b"),
@@ -96,7 +96,7 @@ def test_a_deny_beats_an_ask_beats_an_allow_and_what_loses_is_named() -> None:
 
 
 @pytest.mark.parametrize("text", ["/usr/bin/git push", "sudo git push", "x=$(git push)", "a |& git push"])
-def test_a_deny_rule_finds_a_command_that_nobody_could_read(text: str) -> None:
+def test_a_deny_rule_matches_commands_of_a_line_that_cannot_be_parsed(text: str) -> None:
     unread = CommandPart(text, (), "ask")
     found = match_rules((parse_rule("deny", "Bash(git push *)", "mine"),), asked(unread, text=text))
     named = match_rules(

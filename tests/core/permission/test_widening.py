@@ -1,4 +1,4 @@
-"""G10: no argument, no text and no result of a tool changes the mode, a rule, the sandbox or a verdict."""
+"""No argument, no text and no result of a tool changes the mode, a rule, the sandbox or a verdict."""
 
 import dataclasses
 from pathlib import Path
@@ -42,9 +42,7 @@ SAID = (
         st.sampled_from(WORDS) | st.text(min_size=1, max_size=12), st.booleans() | st.text(max_size=9)
     )
 )
-def test_g10_an_argument_that_is_not_the_tools_own_is_refused_or_dropped(
-    name: str, extra: dict[str, bool | str]
-) -> None:
+def test_an_unknown_argument_is_refused_or_dropped(name: str, extra: dict[str, bool | str]) -> None:
     toolbox = AgentToolbox(CATALOG)
     plain = toolbox.find(name, {})
     assert plain is not None
@@ -63,14 +61,14 @@ def test_g10_an_argument_that_is_not_the_tools_own_is_refused_or_dropped(
 
 
 @pytest.mark.parametrize("name", sorted(SAMPLES))
-def test_g10_no_tool_has_an_argument_that_widens(name: str) -> None:
+def test_no_tool_has_an_argument_that_widens_rights(name: str) -> None:
     tool = next(one for one in CATALOG.all(Tool) if one.name == name)
     own = {one.lower() for one in dict(tool.parameters.get("properties") or {})}
     assert not own & {one.lower() for one in WORDS}
 
 
 @pytest.mark.parametrize("mode", ["ask", "plan"])
-async def test_g10_no_text_and_no_result_changes_anything(
+async def test_no_text_and_no_result_changes_rights(
     root: Path, monkeypatch: pytest.MonkeyPatch, mode: str
 ) -> None:
     for number, text in enumerate(SAID):

@@ -1,4 +1,4 @@
-"""Schemas of strangers: what they say of arguments is heard, and stops nothing."""
+"""Schemas of MCP servers: arguments are checked against them, and no schema can block cockpit."""
 
 import http.server
 import threading
@@ -41,7 +41,7 @@ def asked() -> Iterator[tuple[str, list[str]]]:
 
 
 @pytest.mark.parametrize("name", ["mcp__a__b", "of_a_plugin"])
-def test_a_schema_makes_nobody_fetch_an_address(asked: tuple[str, list[str]], name: str) -> None:
+def test_a_schema_cannot_make_cockpit_fetch_an_address(asked: tuple[str, list[str]], name: str) -> None:
     address, paths = asked
     check_arguments(foreign(name, a={"$ref": address}), {"a": "no integer"})
     assert paths == []
@@ -62,7 +62,7 @@ def test_a_schema_that_cannot_be_used_says_nothing(one: Any) -> None:
     check_arguments(foreign(a=one), {"a": "x"})
 
 
-def test_what_a_foreign_schema_says_of_values_is_heard() -> None:
+def test_a_schema_of_an_mcp_server_is_checked() -> None:
     size = {"enum": ["s", "l"]}
     with pytest.raises(ArgumentsInvalid, match="size"):
         check_arguments(foreign(size=size), {"size": "m"})

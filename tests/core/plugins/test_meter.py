@@ -1,4 +1,4 @@
-"""What calls of plugins cost is counted, whatever becomes of the call."""
+"""The cost of calls of plugins is counted, however the call ends."""
 
 import asyncio
 from dataclasses import replace
@@ -16,7 +16,7 @@ from cockpit.protocol.events import Noticed
 from cockpit.protocol.queries import PluginRows, Plugins
 
 
-async def test_a_call_that_raises_or_is_cancelled_counts_and_stays_what_it_was() -> None:
+async def test_a_call_that_raises_or_is_cancelled_is_counted_and_unchanged() -> None:
     meter = PluginMeter()
 
     async def fall(judged: Judged) -> Verdict | None:
@@ -39,7 +39,7 @@ async def test_a_call_that_raises_or_is_cancelled_counts_and_stays_what_it_was()
     assert meter.of("yours") == {}
 
 
-def test_what_is_not_asked_often_is_left_as_it_is() -> None:
+def test_values_that_are_rarely_called_are_not_metered() -> None:
     panel = Panel("a", "A")
     assert PluginMeter().metered(panel, "mine", "register_panels") is panel
 
@@ -71,7 +71,7 @@ def register_observers(register, scope):
 """
 
 
-async def test_a_session_tells_what_registering_and_calling_took(
+async def test_a_session_reports_the_time_of_registering_and_calling(
     root: Path, plugins: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     distribution(plugins, "costly", SOURCE)

@@ -1,4 +1,4 @@
-"""What is sent, what waits to be searched, and what other agents call it."""
+"""Which tools are sent, which wait to be searched, and names of other agents."""
 
 from pathlib import Path
 
@@ -124,7 +124,7 @@ def test_an_unknown_name_has_near_ones(toolbox: AgentToolbox) -> None:
     assert "search" in toolbox.near("serch")
 
 
-def test_what_an_alias_cannot_reshape_stays_as_it_came() -> None:
+def test_arguments_an_alias_cannot_reshape_are_unchanged() -> None:
     def broken(arguments: Arguments) -> Arguments:
         raise KeyError("theirs")
 

@@ -1,4 +1,4 @@
-"""Code by symbol in a session: what a person is shown before an edit, what only looks, what Work is told."""
+"""Code by symbol in a session: problems shown before an edit, previews, and the panels of code."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -58,7 +58,7 @@ async def test_an_approval_says_which_problems_the_edit_would_bring(warm: Driver
     assert (project / "app.py").read_text() == APP
 
 
-async def test_an_approval_of_a_good_edit_says_that_there_are_none(warm: Driver) -> None:
+async def test_an_approval_of_a_good_edit_reports_no_problems(warm: Driver) -> None:
     await warm.run_tool("rename", "schedule:1", symbol="Cart.total", to="sum_up")
     asked = await warm.next(ApprovalRequested)
     assert asked.note.startswith("new problems: 0") and [part.id for part in asked.parts] == [
@@ -111,7 +111,7 @@ async def test_all_parts_by_name_are_the_whole_rename(warm: Driver, project: Pat
     assert "sum_up" in (project / "app.py").read_text() and "sum_up" in (project / "shop.py").read_text()
 
 
-async def test_a_file_that_another_program_changes_is_told_without_rows(warm: Driver, project: Path) -> None:
+async def test_a_file_changed_by_another_program_is_reported(warm: Driver, project: Path) -> None:
     def is_told(one: Any) -> bool:
         return isinstance(one.event, PanelChanged) and one.event.panel == "files" and not one.event.rows
 
@@ -125,7 +125,7 @@ async def test_a_file_that_another_program_changes_is_told_without_rows(warm: Dr
 
 
 @pytest.mark.parametrize("mode", ["ask", "plan"])
-async def test_a_rename_that_only_shows_asks_nobody(project: Path, mode: Any) -> None:
+async def test_a_rename_preview_needs_no_approval(project: Path, mode: Any) -> None:
     async with driving(project, options=RunOptions(model="offline", mode=mode, someone=False)) as driver:
         shown = await result(driver, "rename", "schedule:1", symbol="Cart.total", to="sum_up", apply=False)
         assert shown.outcome == "ok" and "nothing is written" in shown.text
@@ -143,7 +143,7 @@ async def test_an_edit_that_says_it_changes_nothing_outside_of_the_root_still_as
     assert listed.outcome == "denied" and "outside" in listed.text
 
 
-async def test_work_is_told_of_servers_and_of_problems_with_their_places(warm: Driver, project: Path) -> None:
+async def test_panels_show_servers_and_problems_with_locations(warm: Driver, project: Path) -> None:
     (project / "app.py").write_text(APP + "    print(unknown)\n")
     assert "[ty " in (await result(warm, "diagnostics", path="app.py")).text
 
@@ -204,7 +204,7 @@ async def test_new_problems_go_to_the_model_with_the_next_request(
     assert sum("new problems: 1" in text for text in texts) == 1
 
 
-async def test_the_offline_model_renames_what_is_meant(project: Path) -> None:
+async def test_the_offline_model_renames_the_named_symbol(project: Path) -> None:
     (project / "notes.md").write_text("The total of it.\n")
     async with driving(project, options=RunOptions(model="offline", mode="full")) as driver:
         await driver.prompt("rename total to sum_up")

@@ -1,4 +1,4 @@
-"""What Work is told of the index while it reads files."""
+"""The panel of servers while the index reads files."""
 
 import asyncio
 from collections.abc import Callable
@@ -51,7 +51,7 @@ async def test_the_index_has_a_row_of_its_own_until_it_is_whole(
         await workspace.close()
 
 
-async def test_an_index_that_stands_still_is_not_looked_at_for_ever(
+async def test_an_index_without_progress_is_not_polled_for_ever(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(code_panels, "WARM_AFTER", 0.0)

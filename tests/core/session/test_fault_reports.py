@@ -1,4 +1,4 @@
-"""What files hold that is not taken over is one message, whole once, with file, line and remedy."""
+"""Parts of files that are not used are reported in one message, once, with file, line and remedy."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ async def said(root: Path) -> list[str]:
         return told(driver)
 
 
-async def test_it_is_told_whole_once_then_in_short_and_whole_again_when_it_changes(tmp_path: Path) -> None:
+async def test_faults_are_listed_once_then_counted_and_listed_again_when_changed(tmp_path: Path) -> None:
     root = moved_in(tmp_path / "project", broken=True)
     first = await said(root)
     assert len(first) == 1
@@ -39,13 +39,13 @@ async def test_it_is_told_whole_once_then_in_short_and_whole_again_when_it_chang
     assert "the rest works" in third
 
 
-async def test_nothing_is_said_where_all_was_taken(tmp_path: Path) -> None:
+async def test_without_faults_nothing_is_reported(tmp_path: Path) -> None:
     root = tmp_path / "project"
     root.mkdir()
     assert await said(root) == []
 
 
-async def test_rules_and_settings_that_have_no_effect_are_told_once_and_not_after_every_change(
+async def test_ineffective_rules_and_settings_are_reported_once(
     tmp_path: Path,
 ) -> None:
     root = tmp_path / "project"

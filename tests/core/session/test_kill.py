@@ -1,4 +1,4 @@
-"""kill -9 at any point: nothing accepted is lost, no side effect silently repeated, resume works."""
+"""`kill -9` at any point: nothing accepted is lost, no side effect is silently repeated, resume works."""
 
 import asyncio
 import os
@@ -77,7 +77,7 @@ def test_the_points_are_as_many_as_promised() -> None:
     assert len(points(POINTS)) >= min(POINTS, 50)
 
 
-async def test_g16_a_session_survives_a_kill_at_every_point(scripted: Path, tmp_path: Path) -> None:
+async def test_a_session_survives_a_kill_at_every_point(scripted: Path, tmp_path: Path) -> None:
     for point in points(POINTS):
         await _survives(scripted, point)
 
@@ -144,7 +144,7 @@ def _events(records: object, kind: type) -> list:
     return [one.event for one in records if isinstance(one, Envelope) and isinstance(one.event, kind)]
 
 
-async def test_a_kill_while_a_person_is_asked_asks_again_on_resume(scripted: Path) -> None:
+async def test_an_approval_open_at_a_kill_is_asked_again_on_resume(scripted: Path) -> None:
     async with driving(scripted, options=RunOptions(model="scripted:script")) as driver:
         await driver.begin("change things")
         first = await driver.next(ApprovalRequested)
@@ -163,7 +163,7 @@ async def test_a_kill_while_a_person_is_asked_asks_again_on_resume(scripted: Pat
     assert (scripted / "a.txt").read_text() == "eins\n"
 
 
-async def test_g16_a_transcript_cut_at_any_byte_loads_as_what_came_before_and_says_so(scripted: Path) -> None:
+async def test_a_transcript_cut_at_any_byte_loads_up_to_there_and_reports_it(scripted: Path) -> None:
     async with driving(scripted, options=RunOptions(model="scripted:script", mode="full")) as driver:
         await driver.prompt("change things")
         id = driver.channel.session
@@ -180,7 +180,7 @@ async def test_g16_a_transcript_cut_at_any_byte_loads_as_what_came_before_and_sa
         assert bool(loaded.reports) == (cut not in ends and cut != first), cut
 
 
-async def test_g17_a_call_that_was_running_when_cockpit_was_killed_is_not_run_again(scripted: Path) -> None:
+async def test_a_call_that_was_running_at_a_kill_is_not_run_again(scripted: Path) -> None:
     # The marks before the edit and the shell command; the third is the write's.
     assert await run_until_killed(scripted, "marked:2") == -signal.SIGKILL
     path = max(
@@ -207,7 +207,7 @@ async def test_a_torn_last_line_is_cut_and_reported(scripted: Path) -> None:
     assert not load_transcript(path).reports
 
 
-async def test_a_line_that_cannot_be_read_is_kept_skipped_and_reported(scripted: Path) -> None:
+async def test_an_unreadable_line_stays_in_the_file_is_skipped_and_reported(scripted: Path) -> None:
     async with driving(scripted, options=RunOptions(model="scripted:script", mode="full")) as driver:
         await driver.prompt("change things")
         id = driver.channel.session

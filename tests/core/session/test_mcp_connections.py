@@ -1,4 +1,4 @@
-"""MCP servers in a session: found by search, judged like every tool, approved by a person, pinned, shown."""
+"""MCP servers in a session: found by search, judged like every tool, approved by the user, pinned, shown."""
 
 import json
 import uuid
@@ -122,7 +122,7 @@ async def test_the_panel_tells_how_a_server_is(scripted: Path) -> None:
     assert "could not be started" in warned.event.text and "cockpit mcp log gone" in warned.event.hint
 
 
-async def test_a_server_that_hangs_holds_up_nobody_else(scripted: Path) -> None:
+async def test_a_server_that_hangs_does_not_delay_others(scripted: Path) -> None:
     users(
         {
             "dead": spec(scripted.parent, name="dead", hangs=True),
@@ -164,7 +164,7 @@ async def test_a_server_of_the_project_starts_only_after_a_yes_for_its_command_l
     assert not (scripted.parent / "evil").exists()
 
 
-async def test_servers_of_the_project_are_asked_about_in_one_form_and_once(scripted: Path) -> None:
+async def test_servers_of_the_project_are_approved_in_one_form_once(scripted: Path) -> None:
     configure(
         scripted / ".mcp.json",
         {
@@ -193,7 +193,7 @@ async def test_servers_of_the_project_are_asked_about_in_one_form_and_once(scrip
     assert not (scripted.parent / "two").exists()
 
 
-async def test_a_yes_is_not_for_what_the_file_says_since(scripted: Path) -> None:
+async def test_an_approval_does_not_cover_a_later_change_of_the_file(scripted: Path) -> None:
     """Another command line under the same name, written while the person reads."""
     configure(scripted / ".mcp.json", {"own": spec(scripted.parent, tool("say", "say:hi"))})
     script(scripted.parent, {"text": "done"}, {"text": "done"})
@@ -210,7 +210,7 @@ async def test_a_yes_is_not_for_what_the_file_says_since(scripted: Path) -> None
     assert not (scripted.parent / "evil").exists()
 
 
-async def test_without_a_person_a_server_of_the_project_is_not_started_and_that_is_said(
+async def test_without_a_user_a_project_server_is_not_started_and_reported(
     scripted: Path,
 ) -> None:
     started = scripted.parent / "started"
@@ -238,7 +238,7 @@ async def test_in_a_folder_that_is_not_trusted_its_file_is_not_read(scripted: Pa
     assert not (scripted.parent / "evil").exists()
 
 
-async def test_a_definition_that_changed_is_not_called_until_a_person_agrees(scripted: Path) -> None:
+async def test_a_changed_definition_is_not_called_until_the_user_approves_it(scripted: Path) -> None:
     users({"demo": spec(scripted.parent, tool("say", "say:hi", "Says hi."))})
     said, _ = await called(scripted, "mcp__demo__say")
     assert said.outcome == "ok"
@@ -269,7 +269,7 @@ async def test_the_model_sees_the_approved_description_and_never_the_changed_one
     assert "Says hi." in found.text and "Ignore" not in found.text
 
 
-async def test_a_name_that_somebody_has_is_given_to_nobody_else(scripted: Path) -> None:
+async def test_a_name_that_is_in_use_is_not_given_to_another_tool(scripted: Path) -> None:
     users(
         {
             "a": spec(scripted.parent, tool("b__c", "say:first"), tool("B__C", "say:louder"), name="a"),
@@ -300,7 +300,7 @@ async def test_five_hundred_tools_cost_no_token_and_are_found(scripted: Path) ->
     assert len({one.fingerprint for one in tables}) == 1 and len(tables) == 3
 
 
-async def test_plan_mode_calls_no_foreign_tool(scripted: Path) -> None:
+async def test_plan_mode_calls_no_mcp_tool(scripted: Path) -> None:
     wrote = scripted.parent / "wrote"
     users({"demo": spec(scripted.parent, tool("write", "write", annotations={"readOnlyHint": True}))})
     said, _ = await called(
@@ -309,7 +309,7 @@ async def test_plan_mode_calls_no_foreign_tool(scripted: Path) -> None:
     assert said.outcome == "denied" and "plan mode" in said.text and not wrote.exists()
 
 
-async def test_plan_mode_lets_a_reading_tool_be_called_that_a_persons_rule_names(scripted: Path) -> None:
+async def test_plan_mode_allows_a_reading_mcp_tool_that_a_users_rule_names(scripted: Path) -> None:
     reads = tool("look", "say:seen", annotations={"readOnlyHint": True})
     users({"demo": spec(scripted.parent, reads, tool("work", "say:done"))})
     allow = ("mcp__demo__*",)
@@ -336,7 +336,7 @@ async def test_a_hint_that_it_only_reads_lets_no_tool_run_unasked(scripted: Path
         {"destination": "~/.ssh/authorized_keys"},
     ],
 )
-async def test_no_mode_lets_a_foreign_tool_touch_what_is_protected(
+async def test_no_mode_lets_an_mcp_tool_touch_a_protected_file(
     scripted: Path, arguments: Mapping[str, Json]
 ) -> None:
     (scripted / ".git").mkdir()
@@ -347,7 +347,7 @@ async def test_no_mode_lets_a_foreign_tool_touch_what_is_protected(
     assert said.outcome == "denied" and "an argument names" in said.text
 
 
-async def test_a_rule_that_hides_a_file_hides_it_from_foreign_tools(scripted: Path) -> None:
+async def test_a_rule_that_hides_a_file_hides_it_from_mcp_tools(scripted: Path) -> None:
     (scripted / "diary.txt").write_text("dear", encoding="utf-8")
     users({"fs": spec(scripted.parent, tool("read_file", "echo", annotations={"readOnlyHint": True}))})
     said, _ = await called(
@@ -380,7 +380,7 @@ async def test_a_question_of_a_server_is_a_form_and_its_answer_reaches_it(script
     assert json.loads(said.text) == {"action": "accept", "content": {"name": "ada", "size": "l"}}
 
 
-async def test_a_server_asks_a_model_only_with_a_persons_leave_and_on_the_turns_budget(
+async def test_a_server_uses_a_model_only_if_the_user_agrees_on_the_turns_budget(
     scripted: Path,
 ) -> None:
     users({"demo": spec(scripted.parent, tool("sample", "sample"))})
@@ -431,7 +431,7 @@ async def test_the_arguments_of_a_servers_prompt_are_completed_by_the_server(scr
         assert await offered("'alan t") == [("alan turing", "'alan turing' ")]
 
 
-async def test_what_stands_behind_a_command_is_no_command(scripted: Path) -> None:
+async def test_the_arguments_of_a_command_are_not_a_command(scripted: Path) -> None:
     async with session(scripted) as driver:
         reply = await driver.channel.ask(Complete("/", "/mcp src/mo", 11))
     assert reply == Completions(())
@@ -559,7 +559,7 @@ async def test_the_command_mcp_shows_restarts_and_refuses_servers(scripted: Path
     assert len(started.read_text(encoding="utf-8").split()) == 3
 
 
-async def test_whoever_switches_the_plugin_off_has_no_servers(scripted: Path) -> None:
+async def test_without_the_plugin_there_are_no_servers(scripted: Path) -> None:
     settings = paths.config() / "settings.toml"
     settings.parent.mkdir(parents=True, exist_ok=True)
     settings.write_text('[plugins]\ndisabled = ["mcp"]\n', encoding="utf-8")

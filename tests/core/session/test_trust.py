@@ -1,4 +1,4 @@
-"""Before trust nothing of the folder acts by itself; after it, its configuration is there."""
+"""Before trust nothing in the folder acts; after trust its configuration is loaded."""
 
 import subprocess
 from pathlib import Path
@@ -66,7 +66,7 @@ async def test_nothing_of_an_untrusted_folder_acts_or_is_read(trapped: Path) -> 
     assert not (trapped.parent / "acted").exists()
 
 
-async def test_a_yes_brings_the_folders_configuration_at_once_and_is_kept(trapped: Path) -> None:
+async def test_trusting_loads_the_folders_configuration_at_once_and_is_stored(trapped: Path) -> None:
     async with driving(trapped, options=RunOptions(model="ear")) as driver:
         await driver.channel.submit(Trust("t", "tui", True))
         await driver.until(lambda one: isinstance(one.event, SessionChanged) and one.event.trusted)
@@ -79,7 +79,7 @@ async def test_a_yes_brings_the_folders_configuration_at_once_and_is_kept(trappe
     assert not (trapped.parent / "acted").exists()
 
 
-async def test_a_no_is_kept_too_and_the_session_works(trapped: Path) -> None:
+async def test_a_refused_trust_is_stored_and_the_session_works(trapped: Path) -> None:
     async with driving(trapped, options=RunOptions(model="ear")) as driver:
         await driver.channel.submit(Trust("t", "tui", False))
         await driver.next(SessionChanged)

@@ -1,4 +1,4 @@
-"""G1: nothing of a folder acts and none of its configuration is read before it is trusted.
+"""Nothing in a folder acts and none of its configuration is read before it is trusted.
 
 The real commands in a repository full of traps: each trap leaves a mark when it acts, our own processes
 are watched from inside (`sys.addaudithook`), and where strace is there all of them from outside.
@@ -85,22 +85,20 @@ def _traces() -> bool:
     ],
     ids=lambda arguments: " ".join(arguments[:2]),
 )
-def test_g1_a_command_in_an_untrusted_folder_springs_no_trap(
-    trap: Trapped, arguments: tuple[str, ...]
-) -> None:
+def test_a_command_in_an_untrusted_folder_springs_no_trap(trap: Trapped, arguments: tuple[str, ...]) -> None:
     said = run(trap, *arguments)
     assert CANARY not in said and "Traceback" not in said, said
     assert (trap.watch / "seen").exists(), f"the watch saw nothing: {said}"
     nothing_acted(trap)
 
 
-def test_g1_a_session_of_lines_springs_no_trap(trap: Trapped) -> None:
+def test_a_plain_session_springs_no_trap(trap: Trapped) -> None:
     said = run(trap, "--plain", stdin="show src.py\n/status\n/exit\n")
     assert "traded" in said and CANARY not in said
     nothing_acted(trap)
 
 
-def test_g1_a_served_session_springs_no_trap(trap: Trapped) -> None:
+def test_a_served_session_springs_no_trap(trap: Trapped) -> None:
     pipe = subprocess.PIPE
     argv = traced(trap, command("serve", "stdio"))
     environment = trap.environment()
@@ -115,7 +113,7 @@ def test_g1_a_served_session_springs_no_trap(trap: Trapped) -> None:
     nothing_acted(trap)
 
 
-def test_g1_the_screen_opened_used_and_left_springs_no_trap(trap: Trapped) -> None:
+def test_using_the_screen_springs_no_trap(trap: Trapped) -> None:
     before = Path.cwd()
     os.chdir(trap.root)
     try:
@@ -138,7 +136,7 @@ def test_g1_the_screen_opened_used_and_left_springs_no_trap(trap: Trapped) -> No
     nothing_acted(trap)
 
 
-def test_the_watch_sees_what_it_is_there_to_see(trap: Trapped) -> None:
+def test_the_traps_and_the_watch_work(trap: Trapped) -> None:
     """Without this the tests above could be empty: a trusted session reads the folder's configuration."""
     (trap.root / ".cockpit" / "policy.yaml").write_text("", encoding="utf-8")
     run(trap, "--trust", "-p", "show src.py")

@@ -1,4 +1,4 @@
-"""Subagents as a model and a person use them: isolation, gates, depth, queue, cancel, waiting, listing."""
+"""Subagents in a session: their rights, depth, queue, cancellation, waiting, reports and limits."""
 
 import json
 from pathlib import Path
@@ -180,7 +180,7 @@ async def test_a_tool_that_is_not_listed_is_not_run_and_the_denial_is_in_the_chi
     assert kept == ["denied", "ok"]
 
 
-async def test_an_empty_list_means_no_tools_and_an_unknown_one_refuses_the_role(scripted: Path) -> None:
+async def test_an_empty_list_means_no_tools_and_an_unknown_tool_is_an_error(scripted: Path) -> None:
     role(scripted, "bare", "tools: []\n")
     role(scripted, "wrong", "tools: [Read, Serch]\n")
     async with driving(scripted, options=TRUSTING) as driver:
@@ -195,7 +195,7 @@ async def test_an_empty_list_means_no_tools_and_an_unknown_one_refuses_the_role(
             await session.main.agents.open("exploer", "look")
 
 
-async def test_a_project_role_hides_the_built_in_one_of_its_name_and_of_an_alias(scripted: Path) -> None:
+async def test_a_project_role_hides_the_built_in_role_of_its_name_or_alias(scripted: Path) -> None:
     role(scripted, "review", body="Mine.")
     role(scripted, "coder", body="Also mine.")
     script(scripted.parent, {"text": "hi"})
@@ -213,7 +213,7 @@ async def test_a_project_role_hides_the_built_in_one_of_its_name_and_of_an_alias
         assert "Mine" not in session.main.agents.role("review").instructions
 
 
-async def test_a_child_opens_nobody_unless_settings_allow_a_deeper_level(scripted: Path, home: Path) -> None:
+async def test_a_child_opens_no_agents_unless_settings_allow_it(scripted: Path, home: Path) -> None:
     inner = [{"calls": [call("delegate", role="general", task="third")]}, {"text": "tried"}]
     script(
         scripted.parent,
@@ -283,7 +283,7 @@ async def test_six_tasks_with_a_cap_of_three_run_three_and_queue_three(scripted:
     assert [text.split("\n")[1] for text in results(driver)] == [f"done {n}" for n in range(6)]
 
 
-async def test_a_queued_one_is_cancelled_at_once_and_a_running_one_with_its_processes(
+async def test_cancelling_ends_queued_agents_and_running_ones_with_their_processes(
     scripted: Path, home: Path
 ) -> None:
     settings(home, "[agents]\nlimit = 1\n")
@@ -315,7 +315,7 @@ async def test_a_queued_one_is_cancelled_at_once_and_a_running_one_with_its_proc
         assert report.stop_reason == "cancelled"
 
 
-async def test_what_it_left_running_in_the_background_ends_with_it(scripted: Path) -> None:
+async def test_background_jobs_of_a_subagent_end_with_it(scripted: Path) -> None:
     start = call("shell", command="sleep 29754", background=True)
     script(
         scripted.parent,
@@ -337,7 +337,7 @@ async def test_what_it_left_running_in_the_background_ends_with_it(scripted: Pat
         assert not job.running
 
 
-async def test_an_interrupt_ends_who_is_waited_for_and_a_second_one_who_runs_in_the_background(
+async def test_an_interrupt_ends_awaited_agents_and_a_second_background_ones(
     scripted: Path,
 ) -> None:
     script(
@@ -358,7 +358,7 @@ async def test_an_interrupt_ends_who_is_waited_for_and_a_second_one_who_runs_in_
         await became(driver, "general-1", "cancelled")
 
 
-async def test_steering_one_reaches_its_next_step_and_an_ended_one_goes_on(scripted: Path) -> None:
+async def test_steering_reaches_the_next_step_and_continues_an_ended_agent(scripted: Path) -> None:
     script(
         scripted.parent,
         {"calls": [call("delegate", task="listen", background=True)]},
@@ -387,7 +387,7 @@ async def test_steering_one_reaches_its_next_step_and_an_ended_one_goes_on(scrip
         assert len(member.agent.history.entries) == 7
 
 
-async def test_waiting_has_a_deadline_and_does_not_hold_up_anybody(scripted: Path) -> None:
+async def test_waiting_has_a_deadline_and_delays_nothing_else(scripted: Path) -> None:
     others: dict[str, list[dict[str, Json]]] = {
         f"task {n}$": [{"text": "x", "gate": "open"}] for n in range(3)
     }
@@ -417,7 +417,7 @@ async def test_waiting_has_a_deadline_and_does_not_hold_up_anybody(scripted: Pat
     assert "completed" in results(driver)[-1]
 
 
-async def test_one_that_ends_in_the_background_is_told_once_at_the_next_step_and_begins_no_turn(
+async def test_the_end_of_a_background_agent_is_reported_once_at_the_next_step(
     scripted: Path,
 ) -> None:
     script(
@@ -466,7 +466,7 @@ async def test_settings_may_let_it_begin_a_turn(scripted: Path, home: Path) -> N
         )
 
 
-async def test_without_anybody_there_the_turn_waits_for_who_runs_in_the_background(scripted: Path) -> None:
+async def test_without_a_user_the_turn_waits_for_background_agents(scripted: Path) -> None:
     script(
         scripted.parent,
         {"calls": [call("delegate", task="zebra", background=True)]},
@@ -530,7 +530,7 @@ async def test_the_bytes_of_the_tools_stay_the_same_when_roles_and_agents_come(
     assert "another" not in main[0]["reminder"] and "another" in main[-1]["reminder"]
 
 
-async def test_a_failing_child_is_a_report_and_the_parent_goes_on(scripted: Path) -> None:
+async def test_a_failing_child_is_a_report_and_the_parent_continues(scripted: Path) -> None:
     script(
         scripted.parent,
         {"calls": [call("delegate", task="break")]},
@@ -542,7 +542,7 @@ async def test_a_failing_child_is_a_report_and_the_parent_goes_on(scripted: Path
     assert "failed" in results(driver)[0] and phases(driver, "main/general-1")[-1] == "failed"
 
 
-async def test_quotas_of_role_call_and_settings_hold_and_the_least_wins(scripted: Path, home: Path) -> None:
+async def test_the_smallest_quota_of_role_call_and_settings_applies(scripted: Path, home: Path) -> None:
     settings(home, "[agents]\nsteps = 4\ntokens = 1000\n")
     role(scripted, "long", "maxTurns: 3\n")
     step = {"calls": [call("read", path="a.py")], "usage": {"input": 300, "output": 10}}
@@ -562,7 +562,7 @@ async def test_quotas_of_role_call_and_settings_hold_and_the_least_wins(scripted
     assert by_settings.steps == 4
 
 
-async def test_the_parents_budget_holds_for_its_children(scripted: Path) -> None:
+async def test_the_parents_budget_applies_to_its_children(scripted: Path) -> None:
     from cockpit.core.agent.turn_limits import TurnLimits
 
     script(
@@ -611,7 +611,7 @@ async def test_an_approval_asked_by_a_child_names_it_and_counts_for_the_session(
     assert len(driver.all(ApprovalRequested)) == 1
 
 
-async def test_at_role_gives_a_persons_task_to_it_without_the_model(scripted: Path) -> None:
+async def test_at_role_gives_the_users_task_to_it_without_the_model(scripted: Path) -> None:
     script(
         scripted.parent, {"text": "the model was asked"}, **{"look at x": [{"text": "SUMMARY: x is fine"}]}
     )

@@ -1,4 +1,4 @@
-"""G11: a child's rights are a subset of its parent's, however deep, whatever roles, rules and modes say."""
+"""A child's rights are a subset of its parent's, at any depth, for any roles, rules and modes."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -133,7 +133,7 @@ async def level(agent: Agent, tool: Tool, shown: Preview, verdict: Verdict) -> L
     return (await verdict_for(agent, judged, (Decider("one", decide),), now)).level
 
 
-def test_g11_a_childs_rights_are_a_subset_of_its_parents(
+def test_a_childs_rights_are_a_subset_of_its_parents(
     opened: tuple[asyncio.Runner, AgentSession], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runner, session = opened
@@ -225,7 +225,7 @@ async def test_a_list_may_mean_some_calls_of_a_tool(
         assert await level(session.main, tool, shown, Verdict("allow")) == "allow"
 
 
-async def test_what_a_role_must_not_read_is_hidden_from_its_other_tools_too(scripted: Path) -> None:
+async def test_a_file_a_role_must_not_read_is_hidden_from_all_its_tools(scripted: Path) -> None:
     (scripted / "secret.txt").write_text("the word is zebra\n", encoding="utf-8")
     async with driving(scripted, options=RunOptions(model="scripted:script")) as driver:
         session = driver.channel
@@ -236,7 +236,7 @@ async def test_what_a_role_must_not_read_is_hidden_from_its_other_tools_too(scri
         assert b"zebra" in await build_context(session.main).workspace.files.read("secret.txt")
 
 
-async def test_a_list_of_agents_bounds_who_may_be_opened(
+async def test_a_list_of_agents_limits_which_roles_can_be_opened(
     scripted: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with driving(scripted, options=RunOptions(model="scripted:script")) as driver:
@@ -269,7 +269,7 @@ async def test_a_subagent_proposes_no_plan_and_changes_no_mode(scripted: Path) -
 
 
 @pytest.mark.parametrize("how", [{"runner": "elsewhere"}, {"isolation": "worktree"}])
-async def test_plan_mode_opens_no_agent_that_it_cannot_hold(scripted: Path, how: dict[str, str]) -> None:
+async def test_plan_mode_opens_no_agent_that_it_cannot_restrict(scripted: Path, how: dict[str, str]) -> None:
     async with driving(scripted, options=RunOptions(model="scripted:script", mode="plan")) as driver:
         session = driver.channel
         assert isinstance(session, AgentSession)

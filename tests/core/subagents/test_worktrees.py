@@ -1,4 +1,4 @@
-"""Subagents in worktrees of their own: they see what the person sees, and change nothing of it."""
+"""Subagents in worktrees: they see the user's files and do not change them."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -130,7 +130,7 @@ async def test_no_command_leaks_into_the_tree_it_was_made_from(repo: Repo) -> No
     assert repo.git("show", f"{branch}:own.txt") == "LEAKED\n"
 
 
-async def test_one_that_did_nothing_leaves_nothing(repo: Repo) -> None:
+async def test_a_subagent_that_changed_nothing_leaves_no_worktree(repo: Repo) -> None:
     plays(repo, does("read", path="app.py"), {"text": "looked"})
     async with driving(repo.folder, options=options()) as driver:
         report = await (await opened(driver)).wait()
@@ -161,9 +161,7 @@ async def test_two_at_once_each_in_their_own(repo: Repo) -> None:
 
 
 @pytest.mark.parametrize("absolute", [False, True])
-async def test_g11_what_a_rule_denies_in_the_tree_it_denies_in_the_worktree(
-    repo: Repo, absolute: bool
-) -> None:
+async def test_a_rule_that_denies_a_path_denies_it_in_the_worktree(repo: Repo, absolute: bool) -> None:
     pattern = f"/{repo.folder}/src/secret/**" if absolute else "src/secret/**"
     user_file().parent.mkdir(parents=True, exist_ok=True)
     user_file().write_text(f'[permissions]\ndeny = ["Read({pattern})", "Edit({pattern})"]\n')
@@ -190,7 +188,7 @@ async def test_g11_what_a_rule_denies_in_the_tree_it_denies_in_the_worktree(
         assert last.event.result.outcome == "denied"
 
 
-async def test_g6_the_tools_of_the_tree_write_into_no_worktree(repo: Repo) -> None:
+async def test_tools_of_the_main_folder_write_into_no_worktree(repo: Repo) -> None:
     async with driving(repo.folder, options=options()) as driver:
         standing = await isolate_subagent(main_of(driver).main, "main/x-1")
         inside = str(Path(standing.root, "app.py"))
@@ -237,13 +235,13 @@ async def test_its_session_root_and_surroundings_are_its_worktree(repo: Repo) ->
         assert f"the worktree x-1 of {repo.folder}, yours alone" in said
 
 
-async def test_a_session_below_the_top_stands_below_the_top(repo: Repo) -> None:
+async def test_a_session_in_a_subfolder_works_in_that_subfolder_of_the_worktree(repo: Repo) -> None:
     async with driving(repo.folder / "src", options=options()) as driver:
         standing = await isolate_subagent(main_of(driver).main, "main/x-1")
         assert standing.root == str(repo.folder / ".cockpit/worktrees/x-1/src")
 
 
-async def test_its_worktree_is_there_again_after_a_restart(repo: Repo) -> None:
+async def test_its_worktree_is_used_again_after_a_restart(repo: Repo) -> None:
     async with driving(repo.folder, options=options()) as driver:
         session = main_of(driver).services.session
         first = await isolate_subagent(main_of(driver).main, "main/x-1")

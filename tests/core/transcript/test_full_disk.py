@@ -1,4 +1,4 @@
-"""A disk that takes no more is said, tears nothing, and the session goes on when it takes again."""
+"""A full disk is reported, tears no record, and the session continues when there is space again."""
 
 import resource
 import signal
@@ -48,7 +48,7 @@ async def test_a_full_disk_ends_the_turn_and_tears_nothing(
     assert not load_transcript(path).reports
 
 
-async def test_a_prompt_that_cannot_be_written_is_not_taken(
+async def test_a_prompt_that_cannot_be_written_is_not_accepted(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COCKPIT_SCRIPT", str(script(root.parent, {"text": "after"})))

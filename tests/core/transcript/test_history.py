@@ -59,7 +59,7 @@ def folded(events: list[Event], edits: Sequence[tuple[str, int]] = ()) -> tuple[
     st.lists(EVENTS, max_size=30),
     st.lists(st.tuples(st.sampled_from(["drop", "pin", "fold", "restore"]), st.integers(1, 30)), max_size=5),
 )
-def test_every_call_has_one_result_right_behind_its_answer(
+def test_every_call_has_one_result_right_after_its_answer(
     events: list[Event], edits: list[tuple[str, int]]
 ) -> None:
     messages = folded(events, edits)
@@ -97,7 +97,7 @@ def test_asked_at_every_event_or_only_at_the_end_it_is_the_same(
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(EVENTS, max_size=30))
-def test_two_things_a_person_said_are_never_neighbours(events: list[Event]) -> None:
+def test_two_messages_of_the_user_are_never_neighbours(events: list[Event]) -> None:
     messages = folded(events)
     assert not any(
         isinstance(one, UserMessage) and isinstance(two, UserMessage)
@@ -105,7 +105,7 @@ def test_two_things_a_person_said_are_never_neighbours(events: list[Event]) -> N
     )
 
 
-def test_an_answer_that_broke_off_is_replaced_by_the_one_that_was_asked_for_again() -> None:
+def test_an_interrupted_answer_is_replaced_by_the_retried_one() -> None:
     broken = MessageFinished("m1", AssistantMessage("half an ans", finish="interrupted"))
     whole = MessageFinished("m2", AssistantMessage("half an answer and the rest"))
     messages = folded([TurnStarted("t", "tui", (Text("go"),)), broken, whole])
@@ -113,7 +113,7 @@ def test_an_answer_that_broke_off_is_replaced_by_the_one_that_was_asked_for_agai
     assert messages[1] == AssistantMessage("half an answer and the rest")
 
 
-def test_what_a_person_ran_is_told_as_their_words() -> None:
+def test_a_call_by_the_user_is_sent_as_their_message() -> None:
     started = ToolCallStarted(ToolCall("p", "shell", {"command": "ls"}), "execute", "ls", "person")
     finished = ToolCallFinished(ToolResult("p", "shell", "ok", "a.py"))
     [message] = folded([started, finished])
@@ -124,7 +124,7 @@ def test_what_a_person_ran_is_told_as_their_words() -> None:
     )
 
 
-def test_a_summary_takes_the_place_of_what_is_older() -> None:
+def test_a_summary_replaces_older_messages() -> None:
     events: list[Event] = [TurnStarted("t", "tui", (Text(f"prompt {number}"),)) for number in range(5)]
     messages = folded([*events, ContextCompacted("they greeted", 4, 100, 10)])
     [message] = messages

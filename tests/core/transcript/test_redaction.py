@@ -1,6 +1,5 @@
-"""G20, whole: canary keys in the environment, in `.env`, in a provider's 401, in output and in answers;
-looked for in every event, every file of the state folder, every request to the model, and what a child
-prints of its environment."""
+"""Canary keys in the environment, in `.env`, in a provider's 401, in output and in answers are searched for in
+every event, every file of the state folder, every request to the model, and the environment of a child."""
 
 import base64
 import json
@@ -32,7 +31,7 @@ def on_disk() -> dict[str, list[str]]:
     return {path.name: found for path in files if (found := leaks(path.read_bytes()))}
 
 
-async def test_g20_no_canary_reaches_an_event_a_file_the_model_or_a_child(
+async def test_no_canary_reaches_an_event_a_file_the_model_or_a_child(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SHOP_API_KEY", OURS)
@@ -77,7 +76,7 @@ async def decided(driver: object, turn: str) -> None:
         await driver.decide(found.event.id, "allow_once")
 
 
-async def test_g20_a_refused_key_stays_out_of_what_the_refusal_says(
+async def test_a_refused_key_does_not_appear_in_the_error(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", OURS)
@@ -92,7 +91,7 @@ async def test_g20_a_refused_key_stays_out_of_what_the_refusal_says(
     assert on_disk() == {}
 
 
-async def test_g20_an_answer_in_pieces_lets_no_half_of_a_key_through(
+async def test_a_streamed_answer_lets_no_half_of_a_key_through(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", OURS)
@@ -108,7 +107,7 @@ async def test_g20_an_answer_in_pieces_lets_no_half_of_a_key_through(
     assert on_disk() == {}
 
 
-async def test_trust_that_comes_later_brings_the_folders_secrets_to_be_kept(
+async def test_later_trust_adds_the_folders_secrets_to_the_redactor(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (root / ".env").write_text(f"DB_PASSWORD={FOLDERS}\n", encoding="utf-8")
@@ -120,7 +119,7 @@ async def test_trust_that_comes_later_brings_the_folders_secrets_to_be_kept(
         assert FOLDERS not in repr(driver.seen)
 
 
-def test_g20_what_a_script_gets_on_stdout_and_stderr_holds_no_key(root: Path, tmp_path: Path) -> None:
+def test_stdout_and_stderr_of_a_script_contain_no_key(root: Path, tmp_path: Path) -> None:
     (root / "notes.txt").write_text(f"{OURS}\n", encoding="utf-8")
     steps = script(tmp_path, {"calls": [call("read", path="notes.txt")]}, {"text": f"{OURS} {LOOKS}"})
     environment = {"SHOP_API_KEY": OURS, "COCKPIT_SCRIPT": str(steps)}
@@ -140,7 +139,7 @@ def test_g20_what_a_script_gets_on_stdout_and_stderr_holds_no_key(root: Path, tm
     assert on_disk() == {}
 
 
-async def test_an_edit_that_would_write_a_marker_is_refused_before_anybody_is_asked(
+async def test_an_edit_that_would_write_a_marker_is_refused_without_asking(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SHOP_API_KEY", OURS)
@@ -181,7 +180,7 @@ async def test_a_change_of_mode_is_on_record(root: Path) -> None:
     assert [(one["what"], one["mode"], one["trusted"]) for one in rows] == [("changed", "full", False)]
 
 
-async def test_the_audit_of_a_session_is_whole_and_its_head_lies_in_the_transcript(
+async def test_the_audit_is_complete_and_its_head_is_in_the_transcript(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps = [{"calls": [call("write", path="a.txt", content="x\n")]}, {"text": "done"}]

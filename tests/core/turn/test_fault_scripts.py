@@ -1,4 +1,4 @@
-"""Whatever a model does, in whatever order: each call has one result, and the session goes on."""
+"""For any behaviour of a model each call has one result, and the session continues."""
 
 import asyncio
 import json
@@ -53,7 +53,7 @@ STEPS = st.one_of(
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(steps=st.lists(STEPS, max_size=8), interrupts=st.booleans())
-def test_g18_every_call_has_one_result_after_any_script(
+def test_every_call_has_one_result_after_any_script(
     root: Path, monkeypatch: pytest.MonkeyPatch, steps: list[Any], interrupts: bool
 ) -> None:
     (root / "a.txt").write_text("one\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The loop: a prompt goes to tools and back until it is done, and stops for each named reason."""
+"""A turn: requests and tool calls alternate until the model is done, and each stop reason ends it."""
 
 from pathlib import Path
 
@@ -99,7 +99,7 @@ async def test_a_model_that_never_stops_repeating_itself_is_stopped(scripted: Pa
     assert len(driver.all(ToolCallFinished)) < 10
 
 
-async def test_looking_without_doing_is_told_once(scripted: Path) -> None:
+async def test_reading_without_acting_is_mentioned_once(scripted: Path) -> None:
     (scripted / "long.txt").write_text("line\n" * 40, encoding="utf-8")
     steps = [{"calls": [call("read", path="long.txt", start=number)]} for number in range(1, 15)]
     script(scripted.parent, *steps, {"text": "done"})
@@ -162,7 +162,7 @@ async def test_an_overflow_is_met_twice_with_compaction_and_surfaces_the_third_t
     assert ended.stop_reason == "error" and "too long" in ended.message
 
 
-async def test_a_failing_model_is_tried_again_and_the_person_is_told(scripted: Path) -> None:
+async def test_a_failing_model_is_retried_and_the_user_is_informed(scripted: Path) -> None:
     fault = {"fault": {"fault": "rate_limited", "message": "slow down", "retry_after": 0.01}}
     script(scripted.parent, fault, {"text": "here"})
     async with driving(scripted) as driver:
@@ -171,7 +171,7 @@ async def test_a_failing_model_is_tried_again_and_the_person_is_told(scripted: P
     assert any("slow down" in one.text for one in driver.all(Warned))
 
 
-async def test_a_refused_key_ends_the_turn_with_the_reason_and_the_session_goes_on(scripted: Path) -> None:
+async def test_a_refused_key_ends_the_turn_with_the_reason_and_not_the_session(scripted: Path) -> None:
     fault = {"fault": {"fault": "auth", "message": "the key is wrong", "hint": "/connect"}}
     script(scripted.parent, fault, {"text": "here"})
     async with driving(scripted) as driver:
@@ -179,7 +179,7 @@ async def test_a_refused_key_ends_the_turn_with_the_reason_and_the_session_goes_
         assert (first.stop_reason, "key is wrong" in first.message) == ("error", True)
 
 
-async def test_text_typed_during_a_turn_is_taken_at_its_next_step(scripted: Path) -> None:
+async def test_text_typed_during_a_turn_is_delivered_at_its_next_step(scripted: Path) -> None:
     gate = scripted.parent / "gate"
     script(scripted.parent, {"calls": [READ], "gate": str(gate)}, {"text": "done"})
     async with driving(scripted) as driver:
@@ -235,7 +235,7 @@ async def test_an_approved_edit_is_written_as_it_was_shown(scripted: Path) -> No
     assert ended.denied == 0
 
 
-async def test_a_file_that_changed_while_the_person_looked_is_not_overwritten(scripted: Path) -> None:
+async def test_a_file_that_changed_during_the_approval_is_not_overwritten(scripted: Path) -> None:
     edit = call("edit", path="a.txt", old="one", new="eins")
     script(scripted.parent, {"calls": [edit]}, {"text": "done"})
     async with driving(scripted) as driver:
@@ -262,7 +262,7 @@ async def test_an_interrupt_ends_a_running_command_and_its_call_has_a_result(scr
         assert not running("600.0078125")
 
 
-async def test_an_interrupt_stops_what_waits_behind_the_turn_too(scripted: Path) -> None:
+async def test_an_interrupt_also_drops_the_prompts_queued_behind_the_turn(scripted: Path) -> None:
     script(scripted.parent, {"text": "never", "gate": str(scripted.parent / "no-such-gate")})
     async with driving(scripted) as driver:
         turn = await driver.begin("go")

@@ -113,8 +113,8 @@ def _only_reads(judged: Judged, verdict: Verdict) -> bool:
 
 
 def _is_allowed_mcp_read(tool: Tool, match: RuleMatch | None) -> bool:
-    """Whether plan mode lets a call of an MCP tool be judged: the tool declares that it only reads, and a rule
-    of the user allows it. Neither is enough alone."""
+    """Whether plan mode lets a call of an MCP tool be judged: the tool declares that it only reads, and the
+    user has a rule that allows it. Neither is enough alone."""
     only_reads = tool.kind == "fetch" and not tool.capabilities & SENDING_CAPABILITIES
     is_allowed = match is not None and match.level == "allow"
     return only_reads and is_allowed and tool.name.startswith(OUTSIDE_TOOLS)
