@@ -46,7 +46,7 @@ def test_accepting_all_hunks_gives_the_new_text_and_none_writes_nothing(before: 
     taken = approvals.review_changes(changes, tuple(row.id for row in part.hunks))
     assert taken.changes == changes and taken.note == ""
     none = approvals.review_changes(changes, ("another file",))
-    assert none.changes.files == () and none.refused == tuple(row.id for row in part.hunks)
+    assert none.changes.files == () and none.refused == [row.id for row in part.hunks]
 
 
 @given(TEXT, TEXT, st.data())
@@ -98,7 +98,7 @@ def test_an_edited_hunk_is_written_as_edited_with_the_files_line_ends() -> None:
     made = content(taken)
     assert made is not None and made.startswith(b"line 1\r\nline 2\r\nmine\r\nline 7\r\n")
     assert b"line 20\r\n" in made and b"a\r\nb\r\n" in made and b"\n" not in made.replace(b"\r\n", b"")
-    assert (taken.accepted, taken.refused, taken.edited) == (("a.txt#3",), ("a.txt#2",), ("a.txt#1",))
+    assert (taken.accepted, taken.refused, taken.edited) == (["a.txt#3"], ["a.txt#2"], ["a.txt#1"])
     assert "1 of 3 written" in taken.note and "-line 20" in taken.note and "  mine" in taken.note
 
 

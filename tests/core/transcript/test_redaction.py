@@ -1,5 +1,5 @@
-"""Canary keys in the environment, in `.env`, in a provider's 401, in output and in answers are searched for in
-every event, every file of the state folder, every request to the model, and the environment of a child."""
+"""Canary keys in the environment, in `.env`, in a provider's 401, in output and in answers are searched for
+in every event, every file of the state folder, every request to the model, and the environment of a child."""
 
 import base64
 import json

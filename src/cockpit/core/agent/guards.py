@@ -13,27 +13,10 @@ from typing import assert_never
 
 from cockpit.core.agent.agent import Agent
 from cockpit.core.agent.plugin_context import build_context
+from cockpit.plugin import safety
 from cockpit.plugin.context import Context
-from cockpit.plugin.safety import (
-    Add,
-    Ask,
-    Continue,
-    Guard,
-    Guarded,
-    Halt,
-    Pass,
-    Point,
-    Refuse,
-    Rewrite,
-    Ruling,
-)
-from cockpit.protocol.events import (
-    ApprovalRequested,
-    Envelope,
-    QuestionAsked,
-    TurnFinished,
-    TurnStarted,
-)
+from cockpit.plugin.safety import Guard, Guarded, Ruling
+from cockpit.protocol.events import ApprovalRequested, Envelope, QuestionAsked, TurnFinished, TurnStarted
 from cockpit.protocol.messages import Json
 
 Warn = Callable[[str], None]
@@ -53,7 +36,7 @@ class GuardOutcome:
     halt: str = ""
 
 
-def has_guards(agent: Agent, point: Point) -> bool:
+def has_guards(agent: Agent, point: safety.Point) -> bool:
     """Whether any guard is registered for this point."""
     return any(guard.point == point for guard in agent.services.catalog.all(Guard))
 
@@ -61,7 +44,8 @@ def has_guards(agent: Agent, point: Point) -> bool:
 async def run_guards(
     agent: Agent, guarded: Guarded, guards: tuple[Guard, ...] | None = None, call: str = ""
 ) -> GuardOutcome:
-    """Run every guard of the point (or `guards`). A guard that halts ends the turn of `agent`."""
+    """Run every guard of the point (or `guards`) one after another, or group by group; each sees the changes
+    of those before it. A guard that halts ends the turn of `agent`."""
     services = agent.services
     registered = services.catalog.all(Guard) if guards is None else guards
     selected = tuple(guard for guard in registered if guard.point == guarded.point)
@@ -76,17 +60,8 @@ async def run_guards(
     def context(guard: Guard) -> Context:
         return build_context(agent, services.catalog.owner(Guard, guard.name))
 
-    outcome = await run_guard_list(selected, guarded, context, warn)
-    agent.halt = agent.halt or outcome.halt
-    return outcome
-
-
-async def run_guard_list(
-    guards: tuple[Guard, ...], guarded: Guarded, context: Callable[[Guard], Context], warn: Warn
-) -> GuardOutcome:
-    """Run `guards` one after another, or group by group; each sees the changes of those before it."""
     outcome = GuardOutcome(guarded)
-    for group in _group_guards(guards):
+    for group in _group_guards(selected):
         checks = (_run_guard(guard, outcome.guarded, context(guard), warn) for guard in group)
         ruled = await asyncio.gather(*checks) if len(group) > 1 else [await next(checks)]
         for guard, rulings in zip(group, ruled, strict=True):
@@ -94,6 +69,7 @@ async def run_guard_list(
                 _apply_ruling(ruling, guard, outcome, warn)
         if outcome.refusal or outcome.halt:
             break
+    agent.halt = agent.halt or outcome.halt
     return outcome
 
 
@@ -121,24 +97,24 @@ async def _run_guard(guard: Guard, guarded: Guarded, context: Context, warn: War
         fault = f"the guard {guard.name} failed: {type(error).__name__}: {error}"
     warn(fault)
     # A guard that failed has not agreed: before a call the user is asked.
-    return (Ask(fault) if guarded.point == "tool_call" else Pass(),)
+    return (safety.Ask(fault) if guarded.point == "tool_call" else safety.Pass(),)
 
 
 def _apply_ruling(ruling: Ruling, guard: Guard, outcome: GuardOutcome, warn: Warn) -> None:
     match ruling:
-        case Pass():
+        case safety.Pass():
             pass
-        case Rewrite(text, arguments):
+        case safety.Rewrite(text, arguments):
             _apply_rewrite(text, arguments, guard, outcome, warn)
-        case Add(text):
+        case safety.Add(text):
             outcome.added.append(text)
-        case Ask(reason):
+        case safety.Ask(reason):
             outcome.asks = outcome.asks or f"{guard.name}: {reason}"
-        case Refuse(reason):
+        case safety.Refuse(reason):
             outcome.refusal = outcome.refusal or f"{guard.name}: {reason}"
-        case Continue(reason):
+        case safety.Continue(reason):
             outcome.goes_on = "\n\n".join(filter(None, (outcome.goes_on, reason)))
-        case Halt(reason):
+        case safety.Halt(reason):
             outcome.halt = outcome.halt or f"{guard.name}: {reason}"
         case _:
             assert_never(ruling)

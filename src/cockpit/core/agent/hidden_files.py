@@ -7,13 +7,7 @@ from dataclasses import replace
 from typing import Literal, cast
 
 from cockpit.core.permission.rules import PermissionRule
-from cockpit.plugin.context import (
-    Context,
-    Files,
-    Navigator,
-    PathRefused,
-    Workspace,
-)
+from cockpit.plugin.context import Context, Files, Navigator, PathRefused, Workspace
 from cockpit.plugin.navigation import Position
 from cockpit.protocol.code import ProblemRows, Relation, SourceChoice, SymbolRows
 from cockpit.safety.rule_patterns import restricts_path

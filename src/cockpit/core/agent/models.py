@@ -11,9 +11,10 @@ import random
 import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
-from typing import Protocol, cast
+from typing import cast
 
 from cockpit.core.plugins.catalog import PluginCatalog
+from cockpit.core.transcript.log import SessionLog, new_id
 from cockpit.core.transcript.transcript import AnswerDraft
 from cockpit.errors import CockpitError
 from cockpit.plugin.models import (
@@ -167,22 +168,18 @@ CUT_OFF_NOTE = (
 )
 
 
-class AnswerSink(Protocol):
-    """Receives an answer while it grows: the session's log, or nothing."""
-
-    def emit(self, event: Event, agent: str = "main", call: str = "") -> object: ...
-    def draft(self, draft: AnswerDraft) -> None: ...
-
-
 @dataclass(frozen=True, slots=True)
 class RequestContext:
-    """What a request needs besides its content."""
+    """What a request needs besides its content. Without `log` the answer is not part of the conversation."""
 
-    log: AnswerSink
+    log: SessionLog | None
     agent: str
     breaker: CircuitBreaker
     spend: Callable[[Usage], None]
-    new_id: Callable[[], str]
+
+    def emit(self, event: Event) -> None:
+        if self.log is not None:
+            self.log.emit(event, self.agent)
 
 
 @dataclass(slots=True)
@@ -213,7 +210,7 @@ async def request_answer(
                 raise
             failure = error
             if choice is not choices[-1]:
-                streaming.log.emit(Warned(str(error), "trying the next model", choice.name), streaming.agent)
+                streaming.emit(Warned(str(error), "trying the next model", choice.name))
     if failure is None:
         raise ModelFailed("unknown_model", "there is no model to ask", "/connect")
     raise failure
@@ -231,7 +228,7 @@ async def _ask_with_retries(
             if wait is None:
                 raise
             text = f"{error.message}; trying again in {wait:.1f} s ({attempt} of {MAX_ATTEMPTS - 1})"
-            streaming.log.emit(Warned(text, "Esc stops", choice.name), streaming.agent)
+            streaming.emit(Warned(text, "Esc stops", choice.name))
             await asyncio.sleep(wait)
         else:
             streaming.breaker.answered(choice.name)
@@ -251,7 +248,7 @@ def _retry_wait(error: ModelFailed, attempt: int) -> float | None:
 async def _ask_once(
     choice: ModelChoice, request: ModelRequest, streaming: RequestContext
 ) -> AssistantMessage:
-    answer = _GrowingAnswer(streaming.new_id())
+    answer = _GrowingAnswer(new_id())
     stream = choice.provider.stream(request)
     try:
         await _read_stream(stream, answer, streaming)
@@ -266,7 +263,7 @@ async def _ask_once(
         _emit_partial(answer, choice, streaming)
         raise ModelFailed("interrupted", f"{choice.name} stopped in the middle of its answer")
     message = _finish_answer(answer, choice)
-    streaming.log.emit(MessageFinished(answer.id, message), streaming.agent)
+    streaming.emit(MessageFinished(answer.id, message))
     return message
 
 
@@ -289,10 +286,10 @@ def _apply_delta(delta: Delta, answer: _GrowingAnswer, streaming: RequestContext
     match delta:
         case TextPart(text) if text:
             answer.text.append(text)
-            streaming.log.emit(TextDelta(answer.id, text), streaming.agent)
+            streaming.emit(TextDelta(answer.id, text))
         case ThoughtPart(text) if text:
             answer.thoughts.append(text)
-            streaming.log.emit(ThoughtDelta(answer.id, text), streaming.agent)
+            streaming.emit(ThoughtDelta(answer.id, text))
         case TextPart() | ThoughtPart():
             pass
         case CallPart():
@@ -311,7 +308,7 @@ def _write_draft(answer: _GrowingAnswer, streaming: RequestContext) -> None:
     texts, thoughts = answer.drafted
     answer.drafted = len(answer.text), len(answer.thoughts)
     text, thought = "".join(answer.text[texts:]), "".join(answer.thoughts[thoughts:])
-    if text or thought:
+    if streaming.log is not None and (text or thought):
         streaming.log.draft(AnswerDraft(answer.id, text, thought, streaming.agent))
 
 
@@ -320,7 +317,7 @@ def _emit_partial(answer: _GrowingAnswer, choice: ModelChoice, streaming: Reques
         return
     text, thoughts = "".join(answer.text), "".join(answer.thoughts)
     message = AssistantMessage(text, (), thoughts, "interrupted", choice.name)
-    streaming.log.emit(MessageFinished(answer.id, message), streaming.agent)
+    streaming.emit(MessageFinished(answer.id, message))
 
 
 def _finish_answer(answer: _GrowingAnswer, choice: ModelChoice) -> AssistantMessage:

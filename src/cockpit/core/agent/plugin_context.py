@@ -15,8 +15,6 @@ from cockpit.core.agent.hidden_files import hide_files, hiding_rule
 from cockpit.core.agent.models import ModelChoice, RequestContext, model_candidates, request_answer
 from cockpit.core.agent.plan_mode import AgentPlans
 from cockpit.core.agent.worktrees import AgentWorktrees, relocate_event
-from cockpit.core.transcript.log import new_id
-from cockpit.core.transcript.transcript import AnswerDraft
 from cockpit.plugin.context import (
     Context,
     FormAnswer,
@@ -226,16 +224,6 @@ class BudgetedModels:
         def build(choice: ModelChoice) -> ModelRequest:
             return replace(request, model=choice.id, root=services.root)
 
-        streaming = RequestContext(NullLog(), agent.path, services.breaker, spend, new_id)
+        streaming = RequestContext(None, agent.path, services.breaker, spend)
         message = await request_answer(choices, build, streaming)
         return Completed(message.text, sum(spent, Usage()), message.model)
-
-
-class NullLog:
-    """A log for answers that are not part of the conversation."""
-
-    def emit(self, event: Event, agent: str = "main", call: str = "") -> object:
-        """Discard the event."""
-
-    def draft(self, draft: AnswerDraft) -> None:
-        """Discard the draft."""

@@ -10,21 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from cockpit.core.permission.rules import PermissionRule, parse_rule
-from cockpit.protocol.events import (
-    ApprovalRequested,
-    ApprovalResolved,
-    Envelope,
-    Event,
-    PlanChanged,
-    SessionChanged,
-    SessionStarted,
-    TodoChanged,
-    ToolCallFinished,
-    ToolCallStarted,
-    TurnStarted,
-    UsageChanged,
-    Warned,
-)
+from cockpit.protocol import events
+from cockpit.protocol.events import Envelope, Event, PlanChanged, Warned
 from cockpit.protocol.messages import Mode, ToolCall, Usage
 
 PLAN_TOOL = "propose_plan"
@@ -59,13 +46,13 @@ class PlanProgress:
         if envelope.agent != "main":
             return
         event = envelope.event
-        if isinstance(event, TurnStarted):
+        if isinstance(event, events.TurnStarted):
             self.turns += 1
-        elif isinstance(event, TodoChanged):
+        elif isinstance(event, events.TodoChanged):
             self.done = bool(event.rows) and all(row.status == "completed" for row in event.rows)
-        elif isinstance(event, ToolCallStarted) and event.kind in CHANGING_KINDS:
+        elif isinstance(event, events.ToolCallStarted) and event.kind in CHANGING_KINDS:
             self.calls[event.call.id] = event.call
-        elif isinstance(event, ToolCallFinished):
+        elif isinstance(event, events.ToolCallFinished):
             self._finish_call(event.result.call, event.result.outcome, notify)
 
     def unverified(self) -> tuple[str, ...]:
@@ -140,24 +127,24 @@ class SessionState:
     origin: str = ""
     variables: dict[str, str] = field(default_factory=dict)
     emit: Callable[[Event], object] = _discard
-    _requests: dict[str, ApprovalRequested] = field(default_factory=dict)
+    _requests: dict[str, events.ApprovalRequested] = field(default_factory=dict)
 
     def fold(self, envelope: Envelope) -> None:
         """Restore the state that a stored event records."""
         match envelope.event:
-            case SessionStarted(model=model, mode=mode):
+            case events.SessionStarted(model=model, mode=mode):
                 self.model, self.mode = model, mode
-            case SessionChanged() as changed:
+            case events.SessionChanged() as changed:
                 self.model, self.mode, self.title = changed.model, changed.mode, changed.title or self.title
                 self.worktree, self.branch = changed.folder, changed.branch
                 self.has_read_outside = self.has_read_outside or changed.has_read_outside
-            case UsageChanged(usage=usage):
+            case events.UsageChanged(usage=usage):
                 self.usage = usage
             case PlanChanged() as plan:
                 self._set_plan(plan)
-            case ApprovalRequested() as request:
+            case events.ApprovalRequested() as request:
                 self._requests[request.id] = request
-            case ApprovalResolved() as answer:
+            case events.ApprovalResolved() as answer:
                 self._fold_answer(answer)
             case _:
                 pass
@@ -179,7 +166,7 @@ class SessionState:
     def announce(self) -> None:
         """Emit the current state of the session."""
         words = self.title, self.isolation, self.worktree, self.branch
-        self.emit(SessionChanged(self.model, self.mode, self.trusted, *words, self.has_read_outside))
+        self.emit(events.SessionChanged(self.model, self.mode, self.trusted, *words, self.has_read_outside))
 
     def set_mode(self, mode: Mode) -> None:
         self.mode = mode
@@ -245,12 +232,16 @@ class SessionState:
         self.progress = PlanProgress(plan) if plan.state == "approved" else None
 
     def _follow(self, envelope: Envelope, notify: NotifyUser | None) -> None:
-        if isinstance(envelope.event, TurnStarted) and envelope.agent == "main" and self.mode != "plan":
+        if (
+            isinstance(envelope.event, events.TurnStarted)
+            and envelope.agent == "main"
+            and self.mode != "plan"
+        ):
             self.settled_mode = self.mode
         if self.progress is not None:
             self.progress.fold(envelope, notify)
 
-    def _fold_answer(self, answer: ApprovalResolved) -> None:
+    def _fold_answer(self, answer: events.ApprovalResolved) -> None:
         """Restore a session rule. An answer that left out a part of a change applied as a whole
         allowed nothing."""
         request = self._requests.pop(answer.id, None)

@@ -24,28 +24,31 @@ UNATTENDED_SECONDS = 300.0
 REDACTION_MARK = "[redacted"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ReviewedChanges:
-    """A change set after the user's answer. `accepted`, `refused` and `edited` are names of hunks. `note` is
-    the note for the model, empty when everything was accepted; `problem` says why nothing may be written."""
+    """A change set after the user's answer. `accepted`, `refused` and `edited` are names of hunks. `notes`
+    describe the hunks that were not written as proposed; `problem` says why nothing may be written."""
 
     changes: ChangeSet
-    accepted: tuple[str, ...] = ()
-    refused: tuple[str, ...] = ()
-    edited: tuple[str, ...] = ()
-    note: str = ""
-    problem: str = ""
-
-
-@dataclass(slots=True)
-class HunkDecisions:
-    """The decisions on the hunks of a change set, collected with notes for the model."""
-
     accepted: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
     edited: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     problem: str = ""
+
+    @property
+    def note(self) -> str:
+        """The note for the model, empty when everything was accepted unchanged."""
+        if not self.notes:
+            return ""
+        total = len(self.accepted) + len(self.refused) + len(self.edited)
+        head = (
+            f"[The user decided by hunk: {len(self.accepted)} of {total} written as you sent them. "
+            "Do not send the others again unless they ask for it."
+        )
+        left = len(self.notes) - MAX_SHOWN_HUNKS
+        more = [f"and {left} more"] if left > 0 else []
+        return "\n".join([head, *self.notes[:MAX_SHOWN_HUNKS], *more]) + "]"
 
 
 def approval_part(change: FileChange, refused: Iterable[RefusalRow] = ()) -> ApprovalPart:
@@ -81,16 +84,10 @@ def review_changes(
 ) -> ReviewedChanges:
     """`changes` as the user accepted them. `parts` names files or hunks; empty means all."""
     texts = {edit.hunk: edit.text for edit in edits}
-    decisions = HunkDecisions()
-    files = [_review_file(change, parts, texts, decisions) for change in changes.files]
-    return ReviewedChanges(
-        replace(changes, files=tuple(file for file in files if file is not None)),
-        tuple(decisions.accepted),
-        tuple(decisions.refused),
-        tuple(decisions.edited),
-        _model_note(decisions),
-        decisions.problem,
-    )
+    reviewed = ReviewedChanges(changes)
+    files = [_review_file(change, parts, texts, reviewed) for change in changes.files]
+    reviewed.changes = replace(changes, files=tuple(file for file in files if file is not None))
+    return reviewed
 
 
 def hunks_for_audit(reviewed: ReviewedChanges | None) -> dict[str, object] | None:
@@ -101,7 +98,7 @@ def hunks_for_audit(reviewed: ReviewedChanges | None) -> dict[str, object] | Non
 
 
 def _review_file(
-    change: FileChange, parts: tuple[str, ...], texts: Mapping[str, str], decisions: HunkDecisions
+    change: FileChange, parts: tuple[str, ...], texts: Mapping[str, str], reviewed: ReviewedChanges
 ) -> FileChange | None:
     """The file as it is to be written, or None when it is not written."""
     diff = make_diff(change)
@@ -113,23 +110,19 @@ def _review_file(
         hunk = hunks[at] if hunks else None
         if name in texts:
             if problem := _edit_problem(change, hunk, texts[name]):
-                decisions.problem = f"{name}: {problem}"
+                reviewed.problem = f"{name}: {problem}"
             elif hunk is not None:
                 written[hunk.id] = edited_bytes(hunk, texts[name])
                 accepted.add(hunk.id)
-            decisions.edited.append(name)
-            edited_lines = (
-                tuple(texts[name].removesuffix("\n").split("\n")) if texts[name] else ("(nothing)",)
-            )
-            decisions.notes.append(
-                _describe_hunk("edited by the user, written as", change.path, line, edited_lines)
-            )
+            reviewed.edited.append(name)
+            shown = tuple(texts[name].removesuffix("\n").split("\n")) if texts[name] else ("(nothing)",)
+            reviewed.notes.append(_describe_hunk("edited by the user, written as", change.path, line, shown))
         elif not parts or change.path in parts or name in parts:
             accepted.add(hunk.id if hunk else name)
-            decisions.accepted.append(name)
+            reviewed.accepted.append(name)
         else:
-            decisions.refused.append(name)
-            decisions.notes.append(_describe_hunk("refused, not written", change.path, line, lines))
+            reviewed.refused.append(name)
+            reviewed.notes.append(_describe_hunk("refused, not written", change.path, line, lines))
     if not accepted:
         return None
     if len(accepted) == len(pieces) and not written:
@@ -231,19 +224,6 @@ def _describe_hunk(action: str, path: str, line: int, lines: tuple[str, ...]) ->
     shown = [f"  {text}" for text in lines[:MAX_SHOWN_LINES]]
     more = [f"  ... {len(lines) - MAX_SHOWN_LINES} more lines"] if len(lines) > MAX_SHOWN_LINES else []
     return "\n".join([f"{action}: {path} line {line}", *shown, *more])
-
-
-def _model_note(decisions: HunkDecisions) -> str:
-    notes = decisions.notes
-    if not notes:
-        return ""
-    total = len(decisions.accepted) + len(decisions.refused) + len(decisions.edited)
-    head = (
-        f"[The user decided by hunk: {len(decisions.accepted)} of {total} written as you sent them. "
-        "Do not send the others again unless they ask for it."
-    )
-    more = [f"and {len(notes) - MAX_SHOWN_HUNKS} more"] if len(notes) > MAX_SHOWN_HUNKS else []
-    return "\n".join([head, *notes[:MAX_SHOWN_HUNKS], *more]) + "]"
 
 
 DecidedBy = Literal["person", "timeout", "closed", "nobody"]

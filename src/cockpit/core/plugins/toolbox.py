@@ -18,16 +18,10 @@ from cockpit.suggestions import closest_names
 
 
 class AgentToolbox:
-    """The tools of one agent. `allowed` None means all; `withholds` returns why a tool is not available, or
-    an empty string. Both are enforced when a call runs."""
+    """The tools of one agent. `withholds` returns why a tool is not available to it, or an empty string; this
+    is enforced when a call runs."""
 
-    def __init__(
-        self,
-        catalog: PluginCatalog,
-        allowed: tuple[str, ...] | None = None,
-        withholds: Callable[[Tool], str] | None = None,
-    ) -> None:
-        self._allowed = allowed
+    def __init__(self, catalog: PluginCatalog, withholds: Callable[[Tool], str] | None = None) -> None:
         self._withholds = withholds
         self._found: list[str] = []
         self.use(catalog)
@@ -40,13 +34,6 @@ class AgentToolbox:
         for tool in tools:
             for alias in tool.aliases:
                 self._aliases.setdefault(alias.name, (tool, alias))
-        allowed = self._allowed
-        if allowed is not None:
-            names = {
-                self._aliases[name][0].name if name not in named and name in self._aliases else name
-                for name in allowed
-            }
-            named = {name: tool for name, tool in named.items() if name in names}
         reasons = {name: self._withholds(tool) for name, tool in named.items()} if self._withholds else {}
         self._withheld = {name: reason for name, reason in reasons.items() if reason}
         self._tools = {name: tool for name, tool in named.items() if name not in self._withheld}

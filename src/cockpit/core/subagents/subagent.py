@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
-from typing import Protocol
+from typing import TypeAlias
 
 from cockpit.core.agent import worktrees
 from cockpit.core.agent.agent import Agent
@@ -48,30 +48,6 @@ STOP_TEXTS: dict[StopReason, str] = {
 }
 
 
-class SubagentWorker(Protocol):
-    """Does tasks, one after another."""
-
-    async def run(self, text: str | None) -> Report:
-        """Do the task `text`, or (None) continue what a restart interrupted."""
-        ...
-
-    async def tell(self, id: str, text: str) -> None:
-        """Send a message while it runs."""
-        ...
-
-    def stop(self) -> None:
-        """End at the next clean point."""
-        ...
-
-    async def settle(self, report: str) -> tuple[str, str]:
-        """After its end: a note on its worktree for its opener, and the branch of the worktree."""
-        ...
-
-    def left_over(self) -> str:
-        """Messages that arrived too late to be read."""
-        ...
-
-
 class InProcessWorker:
     """Runs turns of an agent on this loop. `isolates` gives it a worktree first; `fresh` creates the budget
     for messages after its task."""
@@ -84,6 +60,7 @@ class InProcessWorker:
         self._runs = 0
 
     async def run(self, text: str | None) -> Report:
+        """Do the task `text`, or (None) continue what a restart interrupted."""
         agent = self.agent
         agent.stopping = False
         if self._runs or text is None:
@@ -102,12 +79,15 @@ class InProcessWorker:
         return Report(report, ended.stop_reason, ended.usage, agent.budget.steps)
 
     async def tell(self, id: str, text: str) -> None:
+        """Send a message while it runs."""
         self.agent.steers.append((id, (Text(text),)))
 
     def stop(self) -> None:
+        """End at the next clean point."""
         self.agent.stopping = True
 
     async def settle(self, report: str) -> tuple[str, str]:
+        """After its end: a note on its worktree for its opener, and the branch of the worktree."""
         agent = self.agent
         folder = agent.folder
         if not self._isolates or folder.tree is None or folder is self._parent.folder:
@@ -120,6 +100,7 @@ class InProcessWorker:
         return worktrees.describe_settled(outcome), outcome.branch if outcome.kept else ""
 
     def left_over(self) -> str:
+        """Messages that arrived too late to be read."""
         texts = []
         while self.agent.steers:
             _, content = self.agent.steers.popleft()
@@ -185,6 +166,9 @@ class RunnerWorker:
 
     def left_over(self) -> str:
         return ""
+
+
+SubagentWorker: TypeAlias = InProcessWorker | RunnerWorker
 
 
 async def _resume_turn(agent: Agent) -> TurnFinished:

@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TypeAlias, cast
 
@@ -241,22 +241,14 @@ def _encode_record(record: TranscriptRecord) -> bytes:
             value = wire.encode(record)
         case AcceptedOp(op, seq):
             value = {"record": "op", "seq": seq, "op": wire.encode(op)}
-        case AnswerDraft():
-            value = {"record": "draft"} | {key: getattr(record, key) for key in DRAFT_FIELDS}
-        case StartedMark(call):
-            value = {"record": "mark", "call": call}
-        case AuditAnchor(hashed):
-            value = {"record": "audit", "hash": hashed}
         case TranscriptHeader():
-            value = {
-                "record": "session",
-                "v": wire.VERSION,
-                "session": record.session,
-                "root": record.root,
-                "created": record.created,
-                "version": record.version,
-                "forked": record.forked,
-            }
+            value = {"record": "session", "v": wire.VERSION, **asdict(record)}
+        case AnswerDraft():
+            value = {"record": "draft", **asdict(record)}
+        case StartedMark():
+            value = {"record": "mark", **asdict(record)}
+        case AuditAnchor():
+            value = {"record": "audit", **asdict(record)}
     return (
         json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass") + b"\n"
     )
@@ -291,8 +283,7 @@ def _decode_other(raw: Mapping[str, object]) -> TranscriptRecord:
         case "audit":
             return AuditAnchor(str(raw["hash"]))
         case "session":
-            names = "session", "root", "version"
-            session, root, version = (str(raw[key]) for key in names)
+            session, root, version = (str(raw[key]) for key in ("session", "root", "version"))
             return TranscriptHeader(
                 session, root, float(str(raw["created"])), version, str(raw.get("forked", ""))
             )

@@ -17,7 +17,6 @@ from cockpit.core.agent.plugin_context import build_context
 from cockpit.core.agent.turn_limits import LimitReached, LoopGuard
 from cockpit.core.calls.tool_calls import run_calls
 from cockpit.core.permission.verdicts import MCP_MENTION
-from cockpit.core.transcript.log import new_id
 from cockpit.core.turn.compaction import compact, context_size, is_full
 from cockpit.core.turn.context import build_request, collect_context
 from cockpit.errors import CockpitError
@@ -187,7 +186,7 @@ async def _run_step(turn: TurnProgress, tools: bool = True, extra: str = "") -> 
     _check_price_known(agent, choices[0])
     collected = await collect_context(agent, turn.step == 1)
     agent.emit(StepStarted(turn.step, choices[0].name))
-    streaming = RequestContext(agent.services.log, agent.path, agent.services.breaker, turn.spend, new_id)
+    streaming = RequestContext(agent.services.log, agent.path, agent.services.breaker, turn.spend)
 
     def build(choice: ModelChoice) -> ModelRequest:
         return build_request(agent, choice, collected, tools, extra)
