@@ -10,6 +10,7 @@ import json
 import random
 import time
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -344,15 +345,9 @@ def _build_call(pieces: list[str], taken: set[str], message: str) -> ToolCall:
     except (ValueError, RecursionError) as error:
         return ToolCall(id, name, {}, f"the arguments are not JSON ({error}); send one JSON object")
     if isinstance(arguments, str):
-        arguments = _decode_twice(arguments)
+        # Some servers encode the arguments twice.
+        with suppress(ValueError):
+            arguments = json.loads(arguments)
     if not isinstance(arguments, dict):
         return ToolCall(id, name, {}, "the arguments must be one JSON object")
     return ToolCall(id, name, cast("dict[str, Json]", arguments))
-
-
-def _decode_twice(text: str) -> object:
-    """Decode arguments that some servers encode twice."""
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text

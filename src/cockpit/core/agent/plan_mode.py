@@ -71,11 +71,10 @@ class AgentPlans:
 
     def past(self) -> tuple[PlanChanged, ...]:
         """The plans the user decided, oldest first."""
-        events = (envelope.event for envelope in self._agent.services.log.durable())
         return tuple(
-            event
-            for event in events
-            if isinstance(event, PlanChanged) and event.state in ("approved", "rejected")
+            plan
+            for envelope in self._agent.services.log.durable()
+            if isinstance(plan := envelope.event, PlanChanged) and plan.state in ("approved", "rejected")
         )
 
     def enter(self, reason: str) -> None:

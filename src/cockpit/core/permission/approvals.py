@@ -63,13 +63,13 @@ def approval_part(change: FileChange, refused: Iterable[RefusalRow] = ()) -> App
     return ApprovalPart(diff.path, diff.path, diff.note, diff, hunks=rows)
 
 
-def split_hunks(
-    request: ApprovalRequested, decision: Decision, parts: tuple[str, ...], edits: tuple[HunkEdit, ...]
+def _split_hunks(
+    request: ApprovalRequested, answer: "ApprovalAnswer"
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The hunks that an allowing answer refuses and edits; both empty when everything is rejected."""
-    if not decision.startswith("allow"):
+    if not answer.is_allowed:
         return (), ()
-    edited = tuple(edit.hunk for edit in edits)
+    edited, parts = tuple(edit.hunk for edit in answer.edits), answer.parts
     refused = tuple(
         row.id
         for part in request.parts
@@ -318,7 +318,6 @@ class Approvals:
             # What the user wrote must not be dropped silently.
             self.log.emit(Warned(f"{invalid[0]} cannot be edited", "accept it as it is, or refuse it"))
             return
-            return
         future.set_result(ApprovalAnswer(op.decision, op.note, parts, edits=op.edits, plan=plan))
 
     def is_waiting(self, request: str) -> bool:
@@ -351,6 +350,6 @@ class Approvals:
     def _resolve(
         self, id: str, answer: ApprovalAnswer, by: DecidedBy, agent: str, call: str
     ) -> ApprovalAnswer:
-        parts = split_hunks(self._requests[id], answer.decision, answer.parts, answer.edits)
-        self.log.emit(ApprovalResolved(id, answer.decision, by, answer.note, *parts), agent, call)
+        hunks = _split_hunks(self._requests[id], answer)
+        self.log.emit(ApprovalResolved(id, answer.decision, by, answer.note, *hunks), agent, call)
         return replace(answer, by=by)

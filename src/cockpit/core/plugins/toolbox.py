@@ -171,7 +171,7 @@ def check_arguments(tool: Tool, arguments: Arguments) -> None:
     """
     properties = _properties(tool)
     required = tool.parameters.get("required")
-    needed = [one for one in required if isinstance(one, str)] if isinstance(required, list) else []
+    needed = [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
     faults = [f"`{name}` is missing" for name in needed if arguments.get(name) is None]
     if tool.parameters.get("additionalProperties") is False:
         known = ", ".join(properties) or "none"

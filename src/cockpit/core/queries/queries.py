@@ -252,9 +252,12 @@ async def _complete_command(agent: Agent, query: Complete, typed: str) -> tuple[
     """Completions for the arguments of a command."""
     name, _, text = typed[1:].partition(" ")
     catalog = agent.services.catalog
-    named = (one for one in catalog.all(Command) if not one.hidden and name in (one.name, *one.aliases))
-    command = next(named, None)
-    if command is None or command.complete is None:
+    for command in catalog.all(Command):
+        if not command.hidden and name in (command.name, *command.aliases):
+            break
+    else:
+        return ()
+    if command.complete is None:
         return ()
     rows = await command.complete(text, build_context(agent, catalog.owner(Command, command.name)))
     before = len(name) + 2

@@ -284,8 +284,7 @@ def _decode_other(raw: Mapping[str, object]) -> TranscriptRecord:
             return AuditAnchor(str(raw["hash"]))
         case "session":
             session, root, version = (str(raw[key]) for key in ("session", "root", "version"))
-            return TranscriptHeader(
-                session, root, float(str(raw["created"])), version, str(raw.get("forked", ""))
-            )
+            forked = str(raw.get("forked", ""))
+            return TranscriptHeader(session, root, float(str(raw["created"])), version, forked)
         case other:
             raise DecodeFailed(f"an unknown record {other!r}")
