@@ -252,12 +252,9 @@ async def _complete_command(agent: Agent, query: Complete, typed: str) -> tuple[
     """Completions for the arguments of a command."""
     name, _, text = typed[1:].partition(" ")
     catalog = agent.services.catalog
-    for command in catalog.all(Command):
-        if not command.hidden and name in (command.name, *command.aliases):
-            break
-    else:
-        return ()
-    if command.complete is None:
+    commands = (command for command in catalog.all(Command) if not command.hidden)
+    command = next((command for command in commands if name in (command.name, *command.aliases)), None)
+    if command is None or command.complete is None:
         return ()
     rows = await command.complete(text, build_context(agent, catalog.owner(Command, command.name)))
     before = len(name) + 2
