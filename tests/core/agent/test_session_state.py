@@ -1,4 +1,4 @@
-"""What a session remembers over a resume, and that the stored events hold all of it."""
+"""The state of a session after a resume, and that stored events contain all of it."""
 
 from pathlib import Path
 
@@ -98,7 +98,7 @@ async def test_a_session_rule_sends_nothing_after_a_resume_once_outside_text_was
         assert outcomes(driver)[-1] == "denied" and outcomes(driver)[-2] != "denied"
 
 
-async def test_stored_events_hold_the_whole_state_of_a_session(scripted: Path) -> None:
+async def test_stored_events_contain_the_whole_state_of_a_session(scripted: Path) -> None:
     script(scripted.parent, {"calls": [ADD]}, {"calls": [FETCH]}, {"text": "done"})
     options = RunOptions(model="scripted:script", trust=True, allow=("Bash(curl *)",))
     async with driving(scripted, options=options) as driver:

@@ -1,4 +1,4 @@
-"""Agents over a restart (row 59): a kill -9 under one in the background leaves exactly one run more."""
+"""Subagents after a restart: a background agent that was killed with `kill -9` continues exactly once."""
 
 import asyncio
 import os
@@ -67,7 +67,7 @@ def stored(root: Path) -> list[Envelope]:
     return [one for one in load_transcript(path).records if isinstance(one, Envelope)]
 
 
-async def test_after_a_kill_one_that_ran_in_the_background_runs_on_exactly_once(scripted: Path) -> None:
+async def test_after_a_kill_a_background_agent_continues_exactly_once(scripted: Path) -> None:
     write = call("shell", command="echo once >> ran.log")
     hang = call("shell", command="echo begun; sleep 27341", seconds=100)
     script(
@@ -116,7 +116,7 @@ async def test_after_a_kill_one_that_ran_in_the_background_runs_on_exactly_once(
     assert len([one for one in stored(scripted) if one.agent == "main/implement-1"]) == len(mine)
 
 
-async def test_one_that_somebody_waited_for_is_not_taken_up_and_says_why(scripted: Path) -> None:
+async def test_an_awaited_agent_does_not_continue_and_reports_why(scripted: Path) -> None:
     hang = call("shell", command="echo begun; sleep 27342", seconds=100)
     script(
         scripted.parent,

@@ -115,7 +115,7 @@ def enable_server(args: argparse.Namespace) -> int:
     if remove_user_word(DISABLED_KEY, args.name):
         print(f"{args.name} is enabled again")
     else:
-        print(f"{find_server(args).name} is not disabled in your settings")
+        print(f"{find_server(args)[1].name} is not disabled in your settings")
     return 0
 
 

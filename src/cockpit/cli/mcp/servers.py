@@ -42,7 +42,7 @@ def read_server_files(project: ProjectFolder) -> list[McpServer | Unloaded]:
     return list(mcp_files.read_servers(Path(project.root), project.trusted, Path.home(), environment))
 
 
-def _find_server(args: argparse.Namespace) -> tuple[str, McpServer]:
+def find_server(args: argparse.Namespace) -> tuple[str, McpServer]:
     """The root, and the server `args.name` of a file, bundle or plugin. Raises `CockpitError`."""
     project = resolve_project(args)
     known = load_catalog(*project).all(McpServer)
@@ -84,7 +84,7 @@ async def _check_servers(root: str, servers: tuple[McpServer, ...], as_json: boo
 
 def show_server(args: argparse.Namespace) -> int:
     """Show a server's configuration without starting anything."""
-    root, server = _find_server(args)
+    root, server = find_server(args)
     approval = open_pins(root).status(server)
     state = "may start" if approval.allowed else f"does not start: {approval.reason}"
     rows = {
@@ -107,7 +107,7 @@ def show_server(args: argparse.Namespace) -> int:
 
 def list_tools(args: argparse.Namespace) -> int:
     """List what a server offers, under the names that rules use."""
-    return asyncio.run(_list_tools(*_find_server(args), args.json))
+    return asyncio.run(_list_tools(*find_server(args), args.json))
 
 
 async def _list_tools(root: str, server: McpServer, as_json: bool) -> int:
@@ -141,7 +141,7 @@ async def _list_tools(root: str, server: McpServer, as_json: bool) -> int:
 
 
 def show_log(args: argparse.Namespace) -> int:
-    _, server = _find_server(args)
+    _, server = find_server(args)
     text = ServerLog(find_server_log(paths.state(), server)).tail(args.lines)
     print(clean(text) if text else f"{server.name} has not written anything yet")
     return 0
@@ -149,7 +149,7 @@ def show_log(args: argparse.Namespace) -> int:
 
 def approve_server(args: argparse.Namespace) -> int:
     """Show what would be approved, ask, and store the approval; then the same for tools that changed."""
-    root, server = _find_server(args)
+    root, server = find_server(args)
     pins = open_pins(root)
     approval = pins.status(server)
     if not approval.allowed:
@@ -182,7 +182,7 @@ async def _approve_tools(root: str, server: McpServer, yes: bool) -> int:
 def login_server(args: argparse.Namespace) -> int:
     from cockpit.mcp import oauth
 
-    _, server = _find_server(args)
+    _, server = find_server(args)
     login = asyncio.run(oauth.login(server, oauth.TerminalLoginPrompt()))
     stored = f"logged in to {server.name}; stored in {login.place}"
     print(stored if login.place else f"{server.name} needs no login")
@@ -192,7 +192,7 @@ def login_server(args: argparse.Namespace) -> int:
 def logout_server(args: argparse.Namespace) -> int:
     from cockpit.mcp import oauth
 
-    _, server = _find_server(args)
+    _, server = find_server(args)
     was_logged_in = asyncio.run(oauth.logout(server))
     print(f"deleted the login to {server.name}" if was_logged_in else f"there was no login to {server.name}")
     return 0

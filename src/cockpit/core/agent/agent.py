@@ -1,4 +1,4 @@
-"""What a turn works with: the services its session shares (`Services`) and one agent's own (`Agent`)."""
+"""What a turn works with: the services shared by a session (`Services`), and one agent (`Agent`)."""
 
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
@@ -14,13 +14,14 @@ from cockpit.core.permission.rules import PermissionRule, RoleRights
 from cockpit.core.plugins.catalog import PluginCatalog
 from cockpit.core.plugins.toolbox import AgentToolbox
 from cockpit.core.transcript.history import ConversationHistory
-from cockpit.core.transcript.log import SessionLog
+from cockpit.core.transcript.log import SessionLog, new_id
 from cockpit.core.transcript.session_store import StoredResults
 from cockpit.plugin.context import NO_CONNECTIONS, Agents, Connections, Navigator, Workspace
 from cockpit.plugin.models import ModelFacts
 from cockpit.plugin.values import Role
-from cockpit.protocol.content import Block
-from cockpit.protocol.messages import Json, Mode, ToolResult, Usage
+from cockpit.protocol.content import Block, Text
+from cockpit.protocol.events import Event, MessageFinished, Warned
+from cockpit.protocol.messages import Json, Mode, ToolResult, Usage, UserMessage
 from cockpit.protocol.queries import Query, Reply
 from cockpit.safety.audit_log import AuditLog
 from cockpit.safety.redaction import Redactor
@@ -34,8 +35,8 @@ class Services:
     """What the agents of one session share. A reload of settings or plugins gives every agent new services.
 
     `storage` is the folder beside the transcript, `home` the session's own folder. `rules` come from
-    settings and the command line; the session's own are in `SessionState`. `answer_query` and `call_tool`
-    serve plugins.
+    settings and the command line; rules allowed for the session are in `SessionState`. Plugins use
+    `answer_query` and `call_tool`.
     """
 
     session: str
@@ -71,7 +72,7 @@ class SubagentAccess(Agents, Protocol):
 
 @dataclass(slots=True)
 class ContextTexts:
-    """What the context sources said, by source. `late` texts missed their deadline and go into the next
+    """The texts of the context sources, by source. `late` texts missed their deadline and go into the next
     request."""
 
     fixed: dict[str, str] = field(default_factory=dict)
@@ -83,7 +84,7 @@ class ContextTexts:
 class WindowUse:
     """How full the context window is, in tokens.
 
-    `reported` is the size of the last request by the server's count (0: unknown), `counted` our estimate
+    `reported` is the size of the last request as counted by the server (0: unknown), `counted` our estimate
     of the history at that time, and `overhead` our estimate of everything but the history.
     """
 
@@ -95,11 +96,11 @@ class WindowUse:
 
 @dataclass(slots=True)
 class Agent:
-    """One agent: its conversation, its tools and what it may spend. `path` is `main` or below it.
+    """One agent: its conversation, its tools and its budget. `path` is `main` or below it.
 
-    `steers` are messages of the user, and `notes` messages about subagents, for its next step. `halt`
-    says which guard ended its turn, `stopping` that it is to end at its next step. `max_history` bounds
-    the tokens of its conversation, and `jobs` are the background processes it started.
+    `steers` are messages of the user, and `notes` messages about subagents, for its next step. `halt` names
+    the guard that ended its turn; `stopping` ends the agent at its next step. `max_history` limits the
+    tokens of its conversation, and `jobs` are the background processes it started.
     """
 
     path: str
@@ -165,6 +166,17 @@ class Agent:
         """The context window of the model in tokens."""
         known = self.services.settings.number("models.window")
         return int(known) if known else self.facts().window or DEFAULT_WINDOW
+
+    def emit(self, event: Event, call: str = "") -> None:
+        """Emit an event of this agent, or of its call `call`."""
+        self.services.log.emit(event, self.path, call)
+
+    def warn(self, text: str, hint: str = "", source: str = "", call: str = "") -> None:
+        self.emit(Warned(text, hint, source), call)
+
+    def add_message(self, text: str, id: str = "") -> None:
+        """Add a message of cockpit itself in the user's place."""
+        self.emit(MessageFinished(id or new_id(), UserMessage((Text(text),))))
 
     def spend(self, usage: Usage) -> None:
         self.budget.spend(usage)

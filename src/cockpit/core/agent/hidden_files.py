@@ -2,24 +2,14 @@
 navigator of a tool, so that no tool reads them indirectly. File names stay visible.
 """
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal, cast
 
 from cockpit.core.permission.rules import PermissionRule
-from cockpit.plugin.changes import ChangeSet, Edit
-from cockpit.plugin.context import (
-    Applied,
-    Context,
-    FileEntry,
-    Files,
-    Navigator,
-    PathRefused,
-    Processes,
-    Workspace,
-)
+from cockpit.plugin.context import Context, Files, Navigator, PathRefused, Workspace
 from cockpit.plugin.navigation import Position
-from cockpit.protocol.code import ProblemRows, Relation, SourceChoice, SymbolRow, SymbolRows
+from cockpit.protocol.code import ProblemRows, Relation, SourceChoice, SymbolRows
 from cockpit.safety.rule_patterns import restricts_path
 
 READ_TOOL_NAMES = frozenset({"read", "grep", "search", "glob", "ls", "*"})
@@ -40,7 +30,7 @@ def hiding_rule(rules: tuple[PermissionRule, ...], root: str) -> HidingRule | No
         return None
 
     def hidden(path: str) -> str:
-        return next((str(one) for one in denied if restricts_path(one.pattern, path, root)), "")
+        return next((str(rule) for rule in denied if restricts_path(rule.pattern, path, root)), "")
 
     return hidden
 
@@ -51,28 +41,19 @@ def hide_files(context: Context, hidden: HidingRule | None) -> Context:
         return context
     workspace = FilteredWorkspace(context.workspace, hidden)
     navigator = cast("Navigator", FilteredNavigator(context.navigator, workspace))
-    return replace(context, workspace=workspace, navigator=navigator)
+    return replace(context, workspace=cast("Workspace", workspace), navigator=navigator)
 
 
 class FilteredWorkspace:
-    """A workspace in which some files cannot be read."""
+    """A workspace in which some files cannot be read; everything else is delegated."""
 
     def __init__(self, inner: Workspace, hidden: HidingRule) -> None:
         self._inner = inner
         self._hidden = hidden
-        self._files = FilteredFiles(inner.files, self)
+        self.files = FilteredFiles(inner.files, self)
 
-    @property
-    def root(self) -> str:
-        return self._inner.root
-
-    @property
-    def files(self) -> Files:
-        return self._files
-
-    @property
-    def processes(self) -> Processes:
-        return self._inner.processes
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._inner, name)
 
     def resolve(self, path: str, access: Literal["read", "write"]) -> str:
         real = self._inner.resolve(path, access)
@@ -80,35 +61,20 @@ class FilteredWorkspace:
             raise PathRefused(f"{path} must not be read: the rule {rule} denies it", "continue without it")
         return real
 
-    def is_inside(self, path: str) -> bool:
-        return self._inner.is_inside(path)
-
-    async def plan(self, edits: tuple[Edit, ...], agent: str = "main", call: str = "") -> ChangeSet:
-        return await self._inner.plan(edits, agent, call)
-
-    async def apply(self, changes: ChangeSet) -> Applied:
-        return await self._inner.apply(changes)
-
 
 class FilteredFiles:
-    """The files of a workspace, some of which cannot be read."""
+    """The files of a workspace, some of which cannot be read; everything else is delegated."""
 
     def __init__(self, inner: Files, workspace: FilteredWorkspace) -> None:
         self._inner = inner
         self._workspace = workspace
 
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._inner, name)
+
     async def read(self, path: str) -> bytes:
         self._workspace.resolve(path, "read")
         return await self._inner.read(path)
-
-    async def stat(self, path: str) -> FileEntry:
-        return await self._inner.stat(path)
-
-    async def entries(self, path: str, hidden: bool = False) -> tuple[FileEntry, ...]:
-        return await self._inner.entries(path, hidden)
-
-    def walk(self, path: str = ".", hidden: bool = False) -> AsyncIterator[FileEntry]:
-        return self._inner.walk(path, hidden)
 
 
 class FilteredNavigator:
@@ -144,10 +110,8 @@ class FilteredNavigator:
         return replace(rows, rows=tuple(row for row in rows.rows if self._shows(row.path)))
 
     def _without(self, rows: SymbolRows) -> SymbolRows:
-        return replace(rows, rows=tuple(self._row(row) for row in rows.rows))
-
-    def _row(self, row: SymbolRow) -> SymbolRow:
-        return row if self._shows(row.path) else replace(row, text="")
+        shown = (row if self._shows(row.path) else replace(row, text="") for row in rows.rows)
+        return replace(rows, rows=tuple(shown))
 
     def _shows(self, path: str) -> bool:
         try:

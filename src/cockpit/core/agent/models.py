@@ -9,11 +9,13 @@ import asyncio
 import json
 import random
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Protocol, cast
+from typing import cast
 
 from cockpit.core.plugins.catalog import PluginCatalog
+from cockpit.core.transcript.log import SessionLog, new_id
 from cockpit.core.transcript.transcript import AnswerDraft
 from cockpit.errors import CockpitError
 from cockpit.plugin.models import (
@@ -68,7 +70,7 @@ class ModelChoice:
 @dataclass(slots=True)
 class CircuitBreaker:
     """Stops asking a model that fails: after 3 failures in 60 s it rests for 30 s, then one request probes
-    it. A refused key rests it until keys change (`forgive`). Shared by all sessions of a deck."""
+    it. A model whose key was refused rests until `forgive`. Shared by all sessions of a deck."""
 
     clock: Callable[[], float] = time.monotonic
     _failures: dict[str, list[float]] = field(default_factory=dict)
@@ -128,7 +130,7 @@ def choose_model(catalog: PluginCatalog, settings: EffectiveSettings, name: str)
         near = closest_names(provider_name, names, limit=3) or names
         raise ModelUnknown(
             f"there is no model provider called {provider_name}",
-            f"name it as provider:model; providers: {', '.join(near)}",
+            f"name the model as provider:model; providers: {', '.join(near)}",
         )
     return ModelChoice(provider, model_id or provider.default)
 
@@ -142,7 +144,7 @@ def first_ready_model(catalog: PluginCatalog) -> ModelChoice:
             return ModelChoice(provider, provider.default)
     offline = catalog.get(Model, OFFLINE_MODEL)
     if offline is None:
-        raise ModelUnknown("no model is configured and the offline one is switched off", "/connect")
+        raise ModelUnknown("no model is configured and the offline model is switched off", "/connect")
     return ModelChoice(offline, offline.default)
 
 
@@ -150,13 +152,11 @@ def model_candidates(
     catalog: PluginCatalog, settings: EffectiveSettings, name: str
 ) -> tuple[ModelChoice, ...]:
     """The model `name` means, followed by its fallbacks without repetition."""
-    first = choose_model(catalog, settings, name)
-    found = [first]
-    for other in settings.words("models.fallback"):
+    choices: dict[str, ModelChoice] = {}
+    for other in (name, *settings.words("models.fallback")):
         choice = choose_model(catalog, settings, other)
-        if all(choice.name != one.name for one in found):
-            found.append(choice)
-    return tuple(found)
+        choices.setdefault(choice.name, choice)
+    return tuple(choices.values())
 
 
 MAX_ATTEMPTS = 4
@@ -169,22 +169,18 @@ CUT_OFF_NOTE = (
 )
 
 
-class AnswerSink(Protocol):
-    """Receives an answer while it grows: the session's log, or nothing."""
-
-    def emit(self, event: Event, agent: str = "main", call: str = "") -> object: ...
-    def draft(self, draft: AnswerDraft) -> None: ...
-
-
 @dataclass(frozen=True, slots=True)
 class RequestContext:
-    """What a request needs besides its content."""
+    """What a request needs besides its content. Without `log` the answer is not part of the conversation."""
 
-    log: AnswerSink
+    log: SessionLog | None
     agent: str
     breaker: CircuitBreaker
     spend: Callable[[Usage], None]
-    new_id: Callable[[], str]
+
+    def emit(self, event: Event) -> None:
+        if self.log is not None:
+            self.log.emit(event, self.agent)
 
 
 @dataclass(slots=True)
@@ -215,7 +211,7 @@ async def request_answer(
                 raise
             failure = error
             if choice is not choices[-1]:
-                streaming.log.emit(Warned(str(error), "trying the next model", choice.name), streaming.agent)
+                streaming.emit(Warned(str(error), "trying the next model", choice.name))
     if failure is None:
         raise ModelFailed("unknown_model", "there is no model to ask", "/connect")
     raise failure
@@ -233,7 +229,7 @@ async def _ask_with_retries(
             if wait is None:
                 raise
             text = f"{error.message}; trying again in {wait:.1f} s ({attempt} of {MAX_ATTEMPTS - 1})"
-            streaming.log.emit(Warned(text, "Esc stops", choice.name), streaming.agent)
+            streaming.emit(Warned(text, "Esc stops", choice.name))
             await asyncio.sleep(wait)
         else:
             streaming.breaker.answered(choice.name)
@@ -253,7 +249,7 @@ def _retry_wait(error: ModelFailed, attempt: int) -> float | None:
 async def _ask_once(
     choice: ModelChoice, request: ModelRequest, streaming: RequestContext
 ) -> AssistantMessage:
-    answer = _GrowingAnswer(streaming.new_id())
+    answer = _GrowingAnswer(new_id())
     stream = choice.provider.stream(request)
     try:
         await _read_stream(stream, answer, streaming)
@@ -268,15 +264,15 @@ async def _ask_once(
         _emit_partial(answer, choice, streaming)
         raise ModelFailed("interrupted", f"{choice.name} stopped in the middle of its answer")
     message = _finish_answer(answer, choice)
-    streaming.log.emit(MessageFinished(answer.id, message), streaming.agent)
+    streaming.emit(MessageFinished(answer.id, message))
     return message
 
 
-async def _read_stream(stream: object, answer: _GrowingAnswer, streaming: RequestContext) -> None:
-    from collections.abc import AsyncIterator
-
+async def _read_stream(
+    stream: AsyncIterator[Delta], answer: _GrowingAnswer, streaming: RequestContext
+) -> None:
     sliced = drafted = time.monotonic()
-    async for delta in cast("AsyncIterator[Delta]", stream):
+    async for delta in stream:
         _apply_delta(delta, answer, streaming)
         now = time.monotonic()
         if now - drafted >= DRAFT_SECONDS:
@@ -289,14 +285,14 @@ async def _read_stream(stream: object, answer: _GrowingAnswer, streaming: Reques
 
 def _apply_delta(delta: Delta, answer: _GrowingAnswer, streaming: RequestContext) -> None:
     match delta:
-        case TextPart(text):
-            if text:
-                answer.text.append(text)
-                streaming.log.emit(TextDelta(answer.id, text), streaming.agent)
-        case ThoughtPart(text):
-            if text:
-                answer.thoughts.append(text)
-                streaming.log.emit(ThoughtDelta(answer.id, text), streaming.agent)
+        case TextPart(text) if text:
+            answer.text.append(text)
+            streaming.emit(TextDelta(answer.id, text))
+        case ThoughtPart(text) if text:
+            answer.thoughts.append(text)
+            streaming.emit(ThoughtDelta(answer.id, text))
+        case TextPart() | ThoughtPart():
+            pass
         case CallPart():
             call = answer.calls.setdefault(delta.index, ["", "", ""])
             call[0] = call[0] or delta.id
@@ -313,7 +309,7 @@ def _write_draft(answer: _GrowingAnswer, streaming: RequestContext) -> None:
     texts, thoughts = answer.drafted
     answer.drafted = len(answer.text), len(answer.thoughts)
     text, thought = "".join(answer.text[texts:]), "".join(answer.thoughts[thoughts:])
-    if text or thought:
+    if streaming.log is not None and (text or thought):
         streaming.log.draft(AnswerDraft(answer.id, text, thought, streaming.agent))
 
 
@@ -322,7 +318,7 @@ def _emit_partial(answer: _GrowingAnswer, choice: ModelChoice, streaming: Reques
         return
     text, thoughts = "".join(answer.text), "".join(answer.thoughts)
     message = AssistantMessage(text, (), thoughts, "interrupted", choice.name)
-    streaming.log.emit(MessageFinished(answer.id, message), streaming.agent)
+    streaming.emit(MessageFinished(answer.id, message))
 
 
 def _finish_answer(answer: _GrowingAnswer, choice: ModelChoice) -> AssistantMessage:
@@ -347,17 +343,11 @@ def _build_call(pieces: list[str], taken: set[str], message: str) -> ToolCall:
     try:
         arguments = json.loads(raw) if raw.strip() else {}
     except (ValueError, RecursionError) as error:
-        return ToolCall(id, name, {}, f"the arguments are no JSON ({error}); send one JSON object")
+        return ToolCall(id, name, {}, f"the arguments are not JSON ({error}); send one JSON object")
     if isinstance(arguments, str):
-        arguments = _decode_twice(arguments)
+        # Some servers encode the arguments twice.
+        with suppress(ValueError):
+            arguments = json.loads(arguments)
     if not isinstance(arguments, dict):
         return ToolCall(id, name, {}, "the arguments must be one JSON object")
     return ToolCall(id, name, cast("dict[str, Json]", arguments))
-
-
-def _decode_twice(text: str) -> object:
-    """Decode arguments that some servers encode twice."""
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text

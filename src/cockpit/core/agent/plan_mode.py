@@ -13,15 +13,15 @@ from cockpit.core.permission.approvals import ApprovalAnswer
 from cockpit.core.transcript.log import new_id
 from cockpit.plugin.context import PlanApproved, PlanRefused
 from cockpit.plugin.safety import Verdict
-from cockpit.protocol.events import ApprovalRequested, PlanChanged, Warned
+from cockpit.protocol.events import ApprovalRequested, PlanChanged
 from cockpit.protocol.messages import Decision, Mode, ToolCall
 from cockpit.protocol.ops import Decide, DecidePlan
 from cockpit.protocol.rows import ApprovalPart, PlanStep
 
 CARRY_OUT_PROMPT = "The plan is approved. Carry it out:\n\n{text}"
 REVISE_PROMPT = "The plan is rejected. {note}\n\nPropose another one."
-PLAN_MODE_OVER = "Plan mode is over. Carry out what you found."
-READ_ONLY_REMINDER = "[Plan mode: look, change nothing; what changes anything is refused."
+PLAN_MODE_OVER = "Plan mode is over. Carry out what you planned."
+READ_ONLY_REMINDER = "[Plan mode: read, change nothing; any call that changes something is refused."
 PROPOSE_REMINDER = (
     "When you know what to do, call propose_plan with its steps, how to verify them and how to roll them "
     "back. Only the user ends plan mode.]"
@@ -29,7 +29,7 @@ PROPOSE_REMINDER = (
 PENDING_REMINDER = "Your plan waits for the user; do not repeat it, answer what they say.]"
 APPROVED_REMINDER = (
     "[The user approved this plan. Carry it out step by step; where you have to depart from it, say so "
-    "and why. Each change is still asked for as the mode says.]"
+    "and why. The mode still decides whether each change is asked about.]"
 )
 
 
@@ -47,7 +47,7 @@ def select_mode(main: Agent, mode: Mode) -> None:
 def begin_planning(main: Agent) -> None:
     """Enter plan mode; the mode before it comes back with an approved plan.
 
-    That mode is the stricter of the current one and that of the last turn: a user who steps through the
+    That mode is the stricter of the current mode and that of the last turn: a user who steps through the
     modes has not chosen those in between.
     """
     state = main.state
@@ -59,24 +59,67 @@ def begin_planning(main: Agent) -> None:
     main.toolbox.search(f"select:{PLAN_TOOL}")
 
 
-def enter_plan_mode(agent: Agent) -> None:
-    """The model asks to plan first. Raises `PlanRefused` where plan mode could not be ended."""
-    if agent.path != "main":
-        raise PlanRefused("a subagent cannot change the mode; describe the plan in your report")
-    if agent.state.mode == "deny":
-        raise PlanRefused("the mode is deny, which is stricter; say what you would do")
-    if not agent.services.approvals.can_ask:
-        raise PlanRefused("no user is there to approve a plan; do the work as the mode allows")
-    begin_planning(agent)
+class AgentPlans:
+    """Plan mode for the tools of one agent."""
+
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
+
+    @property
+    def now(self) -> PlanChanged:
+        return self._agent.state.plan
+
+    def past(self) -> tuple[PlanChanged, ...]:
+        """The plans the user decided, oldest first."""
+        return tuple(
+            plan
+            for envelope in self._agent.services.log.durable()
+            if isinstance(plan := envelope.event, PlanChanged) and plan.state in ("approved", "rejected")
+        )
+
+    def enter(self, reason: str) -> None:
+        """The model asks to plan first. Raises `PlanRefused` where plan mode could not be ended."""
+        agent = self._agent
+        if agent.path != "main":
+            raise PlanRefused("a subagent cannot change the mode; describe the plan in your report")
+        if agent.state.mode == "deny":
+            raise PlanRefused("the mode is deny, which is stricter; say what you would do")
+        if not agent.services.approvals.can_ask:
+            raise PlanRefused("no user is there to approve a plan; do the work as the mode allows")
+        begin_planning(agent)
+
+    async def propose(self, plan: PlanChanged, call: str) -> PlanApproved:
+        """Wait for the user's decision on `plan`. Raises `PlanRefused` with what to do instead."""
+        return await _propose_plan(self._agent, call, plan)
+
+    def reminder(self) -> str:
+        """The reminder of plan mode or of the approved plan for the model at this step."""
+        agent, state = self._agent, self._agent.state
+        if agent.path != "main":
+            return READ_ONLY_REMINDER if agent.is_planning else ""
+        if state.mode == "plan":
+            is_pending = state.plan.state == "pending"
+            return f"{READ_ONLY_REMINDER} {PENDING_REMINDER if is_pending else PROPOSE_REMINDER}"
+        if state.progress is not None and state.progress.is_active:
+            return f"{APPROVED_REMINDER}\n\n{state.progress.text()}"
+        return ""
+
+    def unverified(self) -> tuple[str, ...]:
+        """The checks of the approved plan that have not run, returned once."""
+        agent, progress = self._agent, self._agent.state.progress
+        if progress is None or agent.path != "main" or agent.state.mode == "plan":
+            return ()
+        return progress.unverified()
 
 
-async def propose_plan(agent: Agent, call: str, plan: PlanChanged) -> PlanApproved:
-    """Wait for the user's decision on `plan`. Raises `PlanRefused` with what to do instead."""
+async def _propose_plan(agent: Agent, call: str, plan: PlanChanged) -> PlanApproved:
     services, state = agent.services, agent.state
     if agent.path != "main":
         raise PlanRefused("a subagent cannot propose a plan; describe it in your report")
     if state.mode != "plan":
-        raise PlanRefused("not in plan mode, so no plan is needed: do the work, each change is asked for")
+        raise PlanRefused(
+            "not in plan mode, so no plan is needed: do the work, the mode decides what is asked"
+        )
     if services.approvals.is_waiting(state.plan.request):
         raise PlanRefused("a plan already waits for the user")
     request = _plan_request(agent, plan)
@@ -119,40 +162,8 @@ def decide_plan(main: Agent, op: DecidePlan) -> str:
     return PLAN_MODE_OVER + (f"\n\n{op.note}" if op.note else "")
 
 
-def decided_plans(agent: Agent) -> tuple[PlanChanged, ...]:
-    """The plans the user decided, oldest first."""
-    events = (envelope.event for envelope in agent.services.log.durable())
-    return tuple(
-        event
-        for event in events
-        if isinstance(event, PlanChanged) and event.state in ("approved", "rejected")
-    )
-
-
-def plan_reminder(agent: Agent) -> str:
-    """What the model is told about plan mode or the approved plan at this step."""
-    state = agent.state
-    if agent.path != "main":
-        return READ_ONLY_REMINDER if agent.is_planning else ""
-    if state.mode == "plan":
-        return (
-            f"{READ_ONLY_REMINDER} {PENDING_REMINDER if state.plan.state == 'pending' else PROPOSE_REMINDER}"
-        )
-    if state.progress is not None and state.progress.is_active:
-        return f"{APPROVED_REMINDER}\n\n{state.progress.text()}"
-    return ""
-
-
-def unverified_steps(agent: Agent) -> tuple[str, ...]:
-    """The checks of the approved plan that have not run, returned once."""
-    progress = agent.state.progress
-    if progress is None or agent.path != "main" or agent.state.mode == "plan":
-        return ()
-    return progress.unverified()
-
-
 def _decide_detached(main: Agent, op: DecidePlan) -> str:
-    """Decide a plan whose call is gone: interrupted, or from an earlier run of the session."""
+    """Decide a plan whose call no longer waits: interrupted, or from an earlier run of the session."""
     if op.decision == "approve":
         approved = _approve_plan(main, op)
         return CARRY_OUT_PROMPT.format(text=approved.text) + (f"\n\n{op.note}" if op.note else "")
@@ -187,17 +198,17 @@ def _is_in_text(step: PlanStep, text: str) -> bool:
 
 
 def _rejection_text(agent: Agent, answer: ApprovalAnswer) -> str:
-    """What the model is told; plan mode continues unless the user left it."""
+    """The text for the model; plan mode continues unless the user left it."""
     state = agent.state
     if state.mode != "plan":
         return "the user left plan mode without approving the plan; ask what they want"
     state.set_plan(replace(state.plan, state="rejected", request="", note=answer.note))
     match answer.by:
         case "nobody":
-            return "denied: no user is there to approve the plan; say it in your answer and stop"
+            return "denied: no user is there to approve the plan; give it in your answer and stop"
         case "timeout":
             seconds = f"{agent.services.approvals.timeout(state.origin):g}"
-            return f"denied: no answer within {seconds} s; say the plan in your answer and stop"
+            return f"denied: no answer within {seconds} s; give the plan in your answer and stop"
         case "person" | "closed":
             pass
     if answer.note:
@@ -231,5 +242,5 @@ def _leave_plan_mode(main: Agent) -> None:
 
 
 def _warn(main: Agent, text: str, hint: str) -> str:
-    main.services.log.emit(Warned(text, hint))
+    main.warn(text, hint)
     return ""

@@ -10,18 +10,15 @@ from pathlib import Path
 from typing import Literal, cast
 
 from cockpit import paths
-from cockpit.core.agent import plan_mode
 from cockpit.core.agent.agent import Agent
 from cockpit.core.agent.hidden_files import hide_files, hiding_rule
 from cockpit.core.agent.models import ModelChoice, RequestContext, model_candidates, request_answer
+from cockpit.core.agent.plan_mode import AgentPlans
 from cockpit.core.agent.worktrees import AgentWorktrees, relocate_event
-from cockpit.core.transcript.log import new_id
-from cockpit.core.transcript.transcript import AnswerDraft
 from cockpit.plugin.context import (
     Context,
     FormAnswer,
     Models,
-    PlanApproved,
     Plans,
     Processes,
     Results,
@@ -34,8 +31,9 @@ from cockpit.plugin.context import (
 from cockpit.plugin.models import Completed, ModelRequest
 from cockpit.plugin.values import Skill
 from cockpit.plugin.workspace import Launch, Worktrees
-from cockpit.protocol.events import Event, FormField, PlanChanged, QuestionAsked
+from cockpit.protocol.events import Event, FormField, QuestionAsked
 from cockpit.protocol.messages import Json, Mode, ToolResult, Usage
+from cockpit.protocol.ops import Answer
 from cockpit.protocol.queries import Query, Reply
 from cockpit.settings.file_io import write_atomically
 
@@ -72,17 +70,10 @@ class TrackedWorkspace:
         return getattr(self._inner, name)
 
 
-def track_jobs(agent: Agent, workspace: Workspace) -> Workspace:
-    """The workspace of `agent`; a subagent's background jobs are recorded."""
-    if not agent.depth:
-        return workspace
-    return cast("Workspace", TrackedWorkspace(workspace, agent.jobs))
-
-
 async def end_jobs(agent: Agent) -> None:
     """End the background jobs of `agent`."""
     processes = agent.workspace.processes
-    running = {one.id for one in processes.jobs() if one.running}
+    running = {job.id for job in processes.jobs() if job.running}
     while agent.jobs:
         job = agent.jobs.pop()
         if job in running:
@@ -91,12 +82,13 @@ async def end_jobs(agent: Agent) -> None:
 
 def build_context(agent: Agent, plugin: str = "", running: RunningCall | None = None) -> Context:
     """The context of a function of `plugin` that works for `agent`. Files that rules deny to read are hidden
-    in it."""
-    services = agent.services
+    in it. Background jobs of a subagent are tracked."""
+    services, workspace = agent.services, agent.workspace
     session: SessionView = AgentSessionView(agent, running.call.id if running else "", plugin)
     models: Models = BudgetedModels(agent)
     table = cast("dict[str, Json]", services.settings.table(f"plugins.{plugin}"))
-    workspace = track_jobs(agent, agent.workspace)
+    if agent.depth:
+        workspace = cast("Workspace", TrackedWorkspace(workspace, agent.jobs))
     context = Context(workspace, agent.navigator, session, agent.agents, models, table, running)
     context = replace(context, connections=services.connections)
     return hide_files(context, hiding_rule(agent.all_rules(), agent.root))
@@ -159,27 +151,25 @@ class AgentSessionView:
         return JsonStore(folder)
 
     def emit(self, event: Event) -> None:
-        self._agent.services.log.emit(relocate_event(self._agent, event), self._agent.path, self._call)
+        self._agent.emit(relocate_event(self._agent, event), self._call)
 
     def export(self, variables: Mapping[str, str]) -> None:
         self._agent.state.export(variables)
 
     async def ask_user(self, question: str, options: tuple[str, ...] = ()) -> str:
-        # Outside of a call it is the plugin that asks, not the model.
-        source = "" if self._call else self._plugin
-        approvals, request = (
-            self._agent.services.approvals,
-            QuestionAsked("", question, options, source=source),
-        )
-        return (await approvals.ask_question(request, self._agent.path, self._call)).text
+        # Outside a call it is the plugin that asks, not the model.
+        request = QuestionAsked("", question, options, source="" if self._call else self._plugin)
+        return (await self._ask(request)).text
 
     async def ask_form(
         self, question: str, fields: tuple[FormField, ...] = (), *, source: str = "", url: str = ""
     ) -> FormAnswer:
-        approvals = self._agent.services.approvals
-        request = QuestionAsked("", question, fields=fields, url=url, source=source)
-        answer = await approvals.ask_question(request, self._agent.path, self._call)
+        answer = await self._ask(QuestionAsked("", question, fields=fields, url=url, source=source))
         return FormAnswer(answer.action, answer.values if answer.action == "accept" else {})
+
+    async def _ask(self, request: QuestionAsked) -> Answer:
+        approvals = self._agent.services.approvals
+        return await approvals.ask_question(request, self._agent.path, self._call)
 
     async def call_tool(self, name: str, arguments: Mapping[str, Json]) -> ToolResult:
         return await self._agent.services.call_tool(self._agent, name, arguments, self._call)
@@ -189,32 +179,6 @@ class AgentSessionView:
 
     async def ask(self, query: Query) -> Reply:
         return await self._agent.services.answer_query(query)
-
-
-class AgentPlans:
-    """Plan mode for the tools of one agent."""
-
-    def __init__(self, agent: Agent) -> None:
-        self._agent = agent
-
-    @property
-    def now(self) -> PlanChanged:
-        return self._agent.state.plan
-
-    def past(self) -> tuple[PlanChanged, ...]:
-        return plan_mode.decided_plans(self._agent)
-
-    def enter(self, reason: str) -> None:
-        plan_mode.enter_plan_mode(self._agent)
-
-    async def propose(self, plan: PlanChanged, call: str) -> PlanApproved:
-        return await plan_mode.propose_plan(self._agent, call, plan)
-
-    def reminder(self) -> str:
-        return plan_mode.plan_reminder(self._agent)
-
-    def unverified(self) -> tuple[str, ...]:
-        return plan_mode.unverified_steps(self._agent)
 
 
 class JsonStore:
@@ -234,7 +198,7 @@ class JsonStore:
 
     def _path(self, name: str) -> Path:
         if not name.replace("-", "").replace("_", "").isalnum():
-            raise ValueError(f"{name!r} is no name for a document: letters, digits, - and _ only")
+            raise ValueError(f"invalid document name {name!r}; use letters, digits, - and _ only")
         return self._folder / f"{name}.json"
 
 
@@ -260,17 +224,6 @@ class BudgetedModels:
         def build(choice: ModelChoice) -> ModelRequest:
             return replace(request, model=choice.id, root=services.root)
 
-        quiet = NullLog()
-        streaming = RequestContext(quiet, agent.path, services.breaker, spend, new_id)
+        streaming = RequestContext(None, agent.path, services.breaker, spend)
         message = await request_answer(choices, build, streaming)
         return Completed(message.text, sum(spent, Usage()), message.model)
-
-
-class NullLog:
-    """A log for answers that are not part of the conversation."""
-
-    def emit(self, event: Event, agent: str = "main", call: str = "") -> object:
-        """Discard the event."""
-
-    def draft(self, draft: AnswerDraft) -> None:
-        """Discard the draft."""

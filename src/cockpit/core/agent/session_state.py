@@ -1,6 +1,6 @@
 """The state of one session that changes while it runs, and the progress of its approved plan.
 
-Only `SessionState` writes its own fields. What must survive a resume is in a durable event:
+Only `SessionState` writes its own fields. State that must survive a resume is in durable events:
 `SessionState.fold` restores it from the transcript.
 """
 
@@ -10,21 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from cockpit.core.permission.rules import PermissionRule, parse_rule
-from cockpit.protocol.events import (
-    ApprovalRequested,
-    ApprovalResolved,
-    Envelope,
-    Event,
-    PlanChanged,
-    SessionChanged,
-    SessionStarted,
-    TodoChanged,
-    ToolCallFinished,
-    ToolCallStarted,
-    TurnStarted,
-    UsageChanged,
-    Warned,
-)
+from cockpit.protocol import events
+from cockpit.protocol.events import Envelope, Event, PlanChanged, Warned
 from cockpit.protocol.messages import Mode, ToolCall, Usage
 
 PLAN_TOOL = "propose_plan"
@@ -38,7 +25,7 @@ NotifyUser = Callable[[str, str], None]
 
 @dataclass(slots=True)
 class PlanProgress:
-    """How far an approved plan is, folded from the events after its approval."""
+    """How far the approved plan is carried out, folded from the events after its approval."""
 
     plan: PlanChanged
     turns: int = 0
@@ -58,17 +45,15 @@ class PlanProgress:
         """Fold one event of the main agent; `notify(text, hint)` reports a failed step to the user."""
         if envelope.agent != "main":
             return
-        match envelope.event:
-            case TurnStarted():
-                self.turns += 1
-            case TodoChanged(rows=rows):
-                self.done = bool(rows) and all(row.status == "completed" for row in rows)
-            case ToolCallStarted(call=call, kind=kind) if kind in CHANGING_KINDS:
-                self.calls[call.id] = call
-            case ToolCallFinished(result=result):
-                self._finish_call(result.call, result.outcome, notify)
-            case _:
-                pass
+        event = envelope.event
+        if isinstance(event, events.TurnStarted):
+            self.turns += 1
+        elif isinstance(event, events.TodoChanged):
+            self.done = bool(event.rows) and all(row.status == "completed" for row in event.rows)
+        elif isinstance(event, events.ToolCallStarted) and event.kind in CHANGING_KINDS:
+            self.calls[event.call.id] = event.call
+        elif isinstance(event, events.ToolCallFinished):
+            self._finish_call(event.result.call, event.result.outcome, notify)
 
     def unverified(self) -> tuple[str, ...]:
         """The checks that have not run, returned once, after something was done."""
@@ -84,7 +69,7 @@ class PlanProgress:
     def text(self) -> str:
         """The plan for the model, shortened when it is very long."""
         text = self.plan.text
-        return text if len(text) <= MAX_PLAN_LENGTH else f"{text[:MAX_PLAN_LENGTH]}\n[... the plan goes on]"
+        return text if len(text) <= MAX_PLAN_LENGTH else f"{text[:MAX_PLAN_LENGTH]}\n[... the plan continues]"
 
     def _finish_call(self, id: str, outcome: str, notify: NotifyUser | None) -> None:
         call = self.calls.pop(id, None)
@@ -99,10 +84,8 @@ class PlanProgress:
         if self.plan.rollback and not self.has_warned:
             self.has_warned = True
             if notify is not None:
-                rollback = "; ".join(self.plan.rollback)
-                notify(
-                    f"a step of the plan failed: {command or call.name}", f"the plan's rollback: {rollback}"
-                )
+                text = f"a step of the plan failed: {command or call.name}"
+                notify(text, f"the plan's rollback: {'; '.join(self.plan.rollback)}")
 
     def _is_step(self, command: str, path: str) -> bool:
         steps = self.plan.steps
@@ -118,7 +101,7 @@ def _discard(event: Event) -> None:
 
 @dataclass(slots=True)
 class SessionState:
-    """What changes while a session runs.
+    """The mutable state of one running session.
 
     `SessionChanged` reports `model` to `has_read_outside`. `worktree` is the folder of the worktree the
     main agent works in and `branch` its branch; both are empty in the session's own folder.
@@ -144,46 +127,46 @@ class SessionState:
     origin: str = ""
     variables: dict[str, str] = field(default_factory=dict)
     emit: Callable[[Event], object] = _discard
-    _requests: dict[str, ApprovalRequested] = field(default_factory=dict)
+    _requests: dict[str, events.ApprovalRequested] = field(default_factory=dict)
 
     def fold(self, envelope: Envelope) -> None:
-        """Restore what a stored event says."""
+        """Restore the state that a stored event records."""
         match envelope.event:
-            case SessionStarted(model=model, mode=mode):
+            case events.SessionStarted(model=model, mode=mode):
                 self.model, self.mode = model, mode
-            case SessionChanged() as changed:
+            case events.SessionChanged() as changed:
                 self.model, self.mode, self.title = changed.model, changed.mode, changed.title or self.title
                 self.worktree, self.branch = changed.folder, changed.branch
                 self.has_read_outside = self.has_read_outside or changed.has_read_outside
-            case UsageChanged(usage=usage):
+            case events.UsageChanged(usage=usage):
                 self.usage = usage
             case PlanChanged() as plan:
                 self._set_plan(plan)
-            case ApprovalRequested() as request:
+            case events.ApprovalRequested() as request:
                 self._requests[request.id] = request
-            case ApprovalResolved() as answer:
+            case events.ApprovalResolved() as answer:
                 self._fold_answer(answer)
             case _:
                 pass
         self._follow(envelope, None)
 
     def follow(self, envelope: Envelope) -> None:
-        """Take in an event of the running session: the mode of a turn, and how far the approved plan is."""
+        """Follow the running session: the mode of a turn, and the progress of the approved plan."""
         self._follow(envelope, self._warn_later)
 
     def start(
         self, emit: Callable[[Event], object], model: str, mode: Mode, trusted: bool, usual: Mode
     ) -> None:
-        """Run from now on, with these values; `usual` is the mode of the settings."""
+        """Start running with these values; `usual` is the mode of the settings."""
         self.emit, self.model, self.mode, self.trusted = emit, model, mode, trusted
         self.worktree, self.branch = "", ""
         self.settled_mode = stricter_mode(usual, self.settled_mode) if mode == "plan" else mode
         self._restore_plan()
 
     def announce(self) -> None:
-        """Emit what the session is now."""
+        """Emit the current state of the session."""
         words = self.title, self.isolation, self.worktree, self.branch
-        self.emit(SessionChanged(self.model, self.mode, self.trusted, *words, self.has_read_outside))
+        self.emit(events.SessionChanged(self.model, self.mode, self.trusted, *words, self.has_read_outside))
 
     def set_mode(self, mode: Mode) -> None:
         self.mode = mode
@@ -223,7 +206,7 @@ class SessionState:
         self.variables.update(variables)
 
     def record_outside_text(self) -> None:
-        """Text from the network enters the conversation. Emitted, so that a resumed session knows it too."""
+        """Text from the network enters the conversation. Emitted, so that a resumed session knows it."""
         if not self.has_read_outside:
             self.has_read_outside = True
             self.announce()
@@ -249,12 +232,16 @@ class SessionState:
         self.progress = PlanProgress(plan) if plan.state == "approved" else None
 
     def _follow(self, envelope: Envelope, notify: NotifyUser | None) -> None:
-        if isinstance(envelope.event, TurnStarted) and envelope.agent == "main" and self.mode != "plan":
+        if (
+            isinstance(envelope.event, events.TurnStarted)
+            and envelope.agent == "main"
+            and self.mode != "plan"
+        ):
             self.settled_mode = self.mode
         if self.progress is not None:
             self.progress.fold(envelope, notify)
 
-    def _fold_answer(self, answer: ApprovalResolved) -> None:
+    def _fold_answer(self, answer: events.ApprovalResolved) -> None:
         """Restore a session rule. An answer that left out a part of a change applied as a whole
         allowed nothing."""
         request = self._requests.pop(answer.id, None)

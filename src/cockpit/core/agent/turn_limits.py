@@ -1,8 +1,9 @@
-"""What bounds a turn: its budget, shared with subagents, and the loop guard against repeated calls. Neither
+"""The limits of a turn: its budget, shared with subagents, and the loop guard against repeated calls. Neither
 decides about permission.
 """
 
 import json
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -78,7 +79,7 @@ class Budget:
             self.parent.check()
         limits = self.limits
         if limits.stop_file and Path(limits.stop_file).exists():
-            raise LimitReached("stop_file", f"the stop file {limits.stop_file} is there")
+            raise LimitReached("stop_file", f"the stop file {limits.stop_file} exists")
         if limits.seconds is not None and time.monotonic() - self.started >= limits.seconds:
             raise LimitReached("seconds", f"the limit of {limits.seconds:g} s is reached")
         if limits.tokens is not None and self.usage.input + self.usage.output >= limits.tokens:
@@ -94,11 +95,10 @@ class Budget:
         own = self.limits.seconds
         left = None if own is None else max(0.0, own - (time.monotonic() - self.started))
         above = None if self.parent is None else self.parent.seconds_left()
-        known = [one for one in (left, above) if one is not None]
-        return min(known) if known else None
+        return min((limit for limit in (left, above) if limit is not None), default=None)
 
     def left(self) -> Mapping[str, float]:
-        """What remains, by name, for a runner outside of this process."""
+        """What remains, by name, for a runner outside this process."""
         limits, left = self.limits, {}
         if limits.steps is not None:
             left["steps"] = float(limits.steps - self.steps)
@@ -110,12 +110,9 @@ class Budget:
             left["tokens"] = float(limits.tokens - self.usage.input - self.usage.output)
         if limits.money is not None:
             left["money"] = limits.money - (self.usage.cost or 0.0)
-        return left if self.parent is None else _smaller_limits(left, self.parent.left())
-
-
-def _smaller_limits(one: Mapping[str, float], other: Mapping[str, float]) -> Mapping[str, float]:
-    names = one.keys() | other.keys()
-    return {name: min(one.get(name, float("inf")), other.get(name, float("inf"))) for name in sorted(names)}
+        above = self.parent.left() if self.parent is not None else {}
+        names = sorted(left.keys() | above.keys())
+        return {name: min(left.get(name, math.inf), above.get(name, math.inf)) for name in names}
 
 
 MAX_EQUAL_CALLS = 3
@@ -127,8 +124,9 @@ WRITE_KINDS = frozenset({"edit", "delete", "move", "execute"})
 
 @dataclass(slots=True)
 class LoopGuard:
-    """Notices a model that repeats the same call, or only looks and never acts. `nudges_progress` is off for
-    read-only roles and plan mode."""
+    """Notices a model that repeats the same call, or only reads and never acts. `nudges_progress` is off for
+    read-only roles and plan mode. `call_limit` is set when a call was not run because of the limit of
+    calls."""
 
     nudges_progress: bool = True
     _last: str = ""
@@ -138,6 +136,7 @@ class LoopGuard:
     refused: int = 0
     misfits: int = 0
     misfit: str = ""
+    call_limit: LimitReached | None = None
 
     def repeats(self, tool: Tool, arguments: Arguments) -> str:
         """Why this call must not run, or an empty string. Counts the call."""
@@ -151,20 +150,20 @@ class LoopGuard:
             return ""
         self.refused += 1
         return (
-            f"not run: this is the {self._running}th time running that {tool.name} is called with the same "
-            "arguments, and its result will not change. Use what it returned, or do something else."
+            f"not run: this is call {self._running} in a row of {tool.name} with the same arguments, and its "
+            "result will not change. Use what it returned, or do something else."
         )
 
     def misread(self, tool: str, fault: str) -> None:
-        """Count a call with unreadable arguments; it matters for plans, which the model must get right."""
+        """Count a call with invalid arguments. Only plans are counted: the model must get them right."""
         if tool == PLAN_TOOL:
             self.misfits, self.misfit = self.misfits + 1, fault
 
     def stalls(self) -> str:
-        """Why the turn ends: a plan was still unreadable after two repairs. Empty otherwise."""
+        """Why the turn ends: a plan was still invalid after two repairs. Empty otherwise."""
         if self.misfits <= MAX_PLAN_REPAIRS:
             return ""
-        return f"the plan could not be read {self.misfits} times, nothing was run; at last: {self.misfit}"
+        return f"the plan was invalid {self.misfits} times and nothing was run; last error: {self.misfit}"
 
     def gives_up(self) -> bool:
         """Whether the model keeps repeating a refused call."""
@@ -180,6 +179,6 @@ class LoopGuard:
             return ""
         self._nudged = True
         return (
-            f"\n\n[{self._looked} calls have only looked. If you know enough, change something or run it; "
+            f"\n\n[The last {self._looked} calls only read. If you know enough, change something or run it; "
             "if not, say what is missing.]"
         )

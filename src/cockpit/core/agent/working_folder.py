@@ -1,5 +1,4 @@
-"""The folder an agent works in, with everything bound to it: workspace, navigator, checkpoints and read
-cache.
+"""The folder an agent works in, with its workspace, navigator, checkpoints and read cache.
 
 It is the session's own folder or a worktree. `OpenWorktrees` closes the worktrees with the session.
 """
@@ -34,8 +33,8 @@ LEFT_OUT_REASONS: dict[MissingReason, str] = {
 
 @dataclass(slots=True)
 class CallCheckpoints:
-    """Takes checkpoints of one folder around each call that can write. `warned` holds what was reported
-    already."""
+    """Takes checkpoints of one folder around each call that can write. `warned` are the reasons that were
+    reported already."""
 
     store: CheckpointStore
     warned: set[str] = field(default_factory=set)
@@ -54,8 +53,10 @@ class CallCheckpoints:
         problem = await asyncio.to_thread(self.store.begin, call, paths, jobs)
         if problem:
             self._warn(warn, f"no checkpoint of {call.title}: {problem}", "rewind cannot undo this call")
-        elif paths is None:
-            self._warn_left_out(warn)
+        elif paths is None and "left out" not in self.warned:
+            self.warned.add("left out")
+            if text := describe_left_out(self.store.left_out()):
+                warn(text, "rewind does not change them")
 
     async def finish(self, call: str, warn: WarnUser) -> None:
         """Scan after `call`, to the end even when it is cancelled meanwhile."""
@@ -70,13 +71,6 @@ class CallCheckpoints:
             await asyncio.to_thread(self.store.warm)
             await asyncio.to_thread(self.store.tidy)
 
-    def _warn_left_out(self, warn: WarnUser) -> None:
-        if "left out" in self.warned:
-            return
-        self.warned.add("left out")
-        if text := describe_left_out(self.store.left_out()):
-            warn(text, "rewind does not change them")
-
     def _warn(self, warn: WarnUser, text: str, hint: str) -> None:
         reason = text.rpartition(": ")[2]
         if reason not in self.warned:
@@ -89,13 +83,13 @@ def describe_left_out(files: tuple[tuple[str, StoredFile], ...]) -> str:
     reasons = [(path, LEFT_OUT_REASONS[file.why]) for path, file in files if file.why in LEFT_OUT_REASONS]
     if not reasons:
         return ""
-    named = ", ".join(f"{path} ({why})" for path, why in reasons[:MAX_NAMED_FILES])
+    named = ", ".join(f"{path} ({reason})" for path, reason in reasons[:MAX_NAMED_FILES])
     more = f" and {len(reasons) - MAX_NAMED_FILES} more" if len(reasons) > MAX_NAMED_FILES else ""
-    return f"checkpoints do not hold {named}{more}"
+    return f"checkpoints do not contain {named}{more}"
 
 
 class ReadCache:
-    """Answers an equal read of unchanged files. Bounded; forgets the oldest read first."""
+    """Answers a repeated read of unchanged files. Holds `MAX_READS` reads and drops the oldest first."""
 
     def __init__(self) -> None:
         self._reads: OrderedDict[str, tuple[FileStamps, Done]] = OrderedDict()

@@ -1,8 +1,8 @@
-"""Worktrees for agents: opened for a subagent when it begins, or entered by the main agent; settled or left
-later.
+"""Worktrees for agents: opened for a subagent when it begins, or entered by the main agent, and left or
+settled later.
 
-Trust, settings, rules and the transcript stay those of the session's own folder (docs/adr/0023). Git itself
-is used by `cockpit/workspace/worktrees`.
+Trust, settings, rules and the transcript stay those of the session's own folder (docs/adr/0023).
+`cockpit/workspace/worktrees` runs git.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from cockpit.errors import CockpitError
 from cockpit.navigation.navigator import ManagedNavigator, NavigatorConfig
 from cockpit.plugin.values import Language
 from cockpit.plugin.workspace import AgentWorktree
-from cockpit.protocol.events import Event, FileChanged, Warned
+from cockpit.protocol.events import Event, FileChanged
 from cockpit.settings.file_io import write_atomically
 from cockpit.workspace.checkpoints.store import CheckpointStore
 from cockpit.workspace.local import LocalWorkspace
@@ -52,15 +52,14 @@ async def isolate_subagent(parent: Agent, id: str) -> WorkingFolder:
     if tree is None:
         tree = await make_worktree(git, repository, id.removeprefix("main/"))
         _save_branch(parent.services, id, tree.branch)
-    # Git keeps the history of what a subagent does, and its branch is merged or dropped as a whole:
-    # no checkpoints.
+    # No checkpoints: git records what a subagent does, and its branch is merged or dropped as a whole.
     return await open_worktree(parent, git, tree, repository.inside)
 
 
 async def open_worktree(
     agent: Agent, git: "GitClient", tree: Worktree, inside: str, for_user: bool = False
 ) -> WorkingFolder:
-    """Everything that works in `tree`. Raises `CockpitError` when another agent works there.
+    """A folder to work in for `tree`. Raises `CockpitError` when another agent works there.
 
     `for_user`: it replaces the session's folder, so checkpoints are taken and language servers run.
     """
@@ -74,10 +73,15 @@ async def open_worktree(
     root = await asyncio.to_thread(_matching_folder, tree.path, inside)
     sandbox = parse_sandbox_use(services.settings.text("sandbox.use", "auto"))
     workspace = LocalWorkspace(root, str(paths.state()), None, sandbox, tree.origin, linked)
-    folders = str(paths.state()), str(paths.cache())
     # Language servers would need their hundreds of megabytes again for every worktree.
-    languages, trusted = services.catalog.all(Language), agent.state.trusted
-    config = NavigatorConfig(workspace, languages, trusted, *folders, serves=for_user)
+    config = NavigatorConfig(
+        workspace,
+        services.catalog.all(Language),
+        agent.state.trusted,
+        str(paths.state()),
+        str(paths.cache()),
+        serves=for_user,
+    )
     navigator = ManagedNavigator(config).navigator
     stored = paths.state() / "checkpoints" / session_store.session_folder(root).name
     checkpoints = CallCheckpoints(CheckpointStore(root, stored)) if for_user else None
@@ -106,13 +110,13 @@ async def settle_worktree(agent: Agent, task: str) -> WorktreeOutcome | None:
     try:
         # Git runs in the session's folder: the worktree may be gone by the end.
         git, _ = await open_repository(services.home.workspace.processes, folder.tree.origin)
-        # What runs there ends first; given another task, the agent gets the same worktree again.
+        # What runs there ends first; with another task, the agent gets the same worktree again.
         await services.worktrees.close(folder)
         agent.folder = services.home
         outcome = await lifecycle.settle_worktree(git, folder.tree, _commit_message(task, agent.path))
     except (CockpitError, OSError) as error:
         text = f"the work of {agent.path} is not committed: {error}"
-        services.log.emit(Warned(text, f"it is in {folder.tree.path}", "worktrees"), agent.path)
+        agent.warn(text, f"it is in {folder.tree.path}", "worktrees")
         return None
     if not outcome.kept:
         _save_branch(services, agent.path, "")
@@ -120,14 +124,14 @@ async def settle_worktree(agent: Agent, task: str) -> WorktreeOutcome | None:
 
 
 def _commit_message(task: str, path: str) -> str:
-    """The task in one line, and which subagent did it."""
+    """The task in one line, and the subagent that did it."""
     words = " ".join(task.split()) or "Work of a subagent"
-    line = words if len(words) <= MAX_SUBJECT_LENGTH else f"{words[: MAX_SUBJECT_LENGTH - 3]}..."
-    return f"{line}\n\nBy cockpit's subagent {path}."
+    subject = words if len(words) <= MAX_SUBJECT_LENGTH else f"{words[: MAX_SUBJECT_LENGTH - 3]}..."
+    return f"{subject}\n\nBy cockpit's subagent {path}."
 
 
 def describe_settled(outcome: WorktreeOutcome) -> str:
-    """What the opener of a subagent is told of its worktree."""
+    """The note about its worktree for the opener of a subagent."""
     if not outcome.kept:
         return "[worktree: nothing was changed in it, so it was removed]"
     lines = f"{outcome.files} files +{outcome.added} -{outcome.removed}"
@@ -140,15 +144,16 @@ def describe_settled(outcome: WorktreeOutcome) -> str:
 
 def relocate_event(agent: Agent, event: Event) -> Event:
     """`event` with its paths relative to the folder the user looks at, which may be another worktree."""
-    prefix = _path_prefix(agent)
-    if not prefix or not isinstance(event, FileChanged):
+    folder = _user_folder(agent)
+    if agent.root == folder or not isinstance(event, FileChanged):
         return event
+    prefix = f"{os.path.relpath(agent.root, folder)}/".replace(os.sep, "/")
     moved = f"{prefix}{event.moved_from}" if event.moved_from else ""
     return replace(event, path=f"{prefix}{event.path}", moved_from=moved)
 
 
 def isolated_agents(services: Services) -> frozenset[str]:
-    """The subagents of the session that work in worktrees of their own."""
+    """The subagents of the session that work in their own worktrees."""
     return frozenset(_load_branches(services))
 
 
@@ -156,15 +161,9 @@ def _user_folder(agent: Agent) -> str:
     return agent.state.worktree or agent.services.root
 
 
-def _path_prefix(agent: Agent) -> str:
-    """The path from the user's folder to the agent's, ending in `/`; empty when they are the same."""
-    folder = _user_folder(agent)
-    return "" if agent.root == folder else f"{os.path.relpath(agent.root, folder)}/".replace(os.sep, "/")
-
-
 def _matching_folder(path: str, inside: str) -> str:
-    """The folder of the worktree that corresponds to the session's folder in its repository; made when no
-    commit holds it. Raises `CockpitError` when it leads out of the worktree."""
+    """The folder of the worktree that corresponds to the session's folder in its repository; created when no
+    commit contains it. Raises `CockpitError` when it leads out of the worktree."""
     top = Path(path).resolve()
     root = (top / inside).resolve()
     if not root.is_relative_to(top):
@@ -209,8 +208,8 @@ class AgentWorktrees:
     async def enter(
         self, name: str, *, ref: str = "", create: bool = True, carry: bool = True
     ) -> AgentWorktree:
-        """Work in the worktree `name` from now on. Raises `CockpitError`; the agent stays where it
-        was then."""
+        """Work in the worktree `name` from now on. When this raises `CockpitError` the agent stays where it
+        was."""
         from cockpit.workspace.worktrees.git_client import open_repository
         from cockpit.workspace.worktrees.inventory import find_worktree
         from cockpit.workspace.worktrees.lifecycle import make_worktree
@@ -239,7 +238,7 @@ class AgentWorktrees:
         if any(job.running for job in folder.workspace.processes.jobs()):
             raise CockpitError("a background job runs in the worktree", "wait for it or cancel it first")
         if any(subagent.phase in ("queued", "running") for subagent in agent.agents.all()):
-            raise CockpitError("subagents are at work", "wait for them or cancel them, then leave")
+            raise CockpitError("subagents still run", "wait for them or cancel them, then leave")
         if settling is not None:
             await settling()
         _use_folder(agent, agent.services.home)
@@ -256,8 +255,8 @@ def describe_worktree(folder: WorkingFolder) -> AgentWorktree:
 
 
 async def resume_worktree(agent: Agent, path: str) -> tuple[str, ...]:
-    """Work again in the worktree the session was in when it ended. Returns warnings; the agent stays in
-    the session's own folder then."""
+    """Work again in the worktree the session was in when it ended. Returns a warning, when the agent stays in
+    the session's own folder instead."""
     from cockpit.workspace.worktrees.git_client import open_repository
     from cockpit.workspace.worktrees.inventory import list_worktrees
 
@@ -266,14 +265,13 @@ async def resume_worktree(agent: Agent, path: str) -> tuple[str, ...]:
     services = agent.services
     try:
         git, repository = await open_repository(services.home.workspace.processes, services.root)
-        trees = [
-            tree for tree in await list_worktrees(git, repository) if Path(path).is_relative_to(tree.path)
-        ]
-        if not trees:
-            raise CockpitError("it is gone")
-        folder = await open_worktree(agent, git, trees[0], repository.inside, for_user=True)
+        trees = await list_worktrees(git, repository)
+        tree = next((tree for tree in trees if Path(path).is_relative_to(tree.path)), None)
+        if tree is None:
+            raise CockpitError("the worktree no longer exists")
+        folder = await open_worktree(agent, git, tree, repository.inside, for_user=True)
     except (CockpitError, OSError) as error:
-        return (f"this session was in the worktree {path}, and is in {services.root} now: {error}",)
+        return (f"this session's worktree {path} cannot be used, so it works in {services.root}: {error}",)
     agent.folder = folder
     agent.state.set_worktree(folder.root, folder.branch)
     return ()
@@ -282,7 +280,7 @@ async def resume_worktree(agent: Agent, path: str) -> tuple[str, ...]:
 def _check_may_move(agent: Agent) -> None:
     if agent.path != "main":
         raise CockpitError(
-            "a subagent stays where it was opened", "have it opened with isolation worktree instead"
+            "a subagent stays where it was opened", "open a subagent with isolation worktree instead"
         )
 
 

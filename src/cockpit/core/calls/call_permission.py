@@ -1,5 +1,5 @@
-"""Decides one previewed call: verdict, then the user, then what is remembered; and writes the decision to the
-audit log. Rules to remember match parsed words, never a text prefix.
+"""Decides one previewed call: verdict, then the user, then the rules to store. Writes the decision to the
+audit log. Stored rules match parsed words, never a text prefix.
 """
 
 import time
@@ -31,7 +31,7 @@ from cockpit.protocol.queries import RefusalRow
 from cockpit.protocol.rows import ApprovalPart
 from cockpit.settings.files import add_user_word
 
-# An answer to one of these is for this one call, whatever the verdict says.
+# A call with one of these is approved once only, whatever its verdict says.
 NEVER_REMEMBERED = frozenset(
     {"secret.read", "persist", "priv", "agent.self", "code.remote", "shell.opaque", "host.mutate"}
 )
@@ -40,8 +40,7 @@ ALL_EDITS = "Edit(**)"
 
 @dataclass(frozen=True, slots=True)
 class RuleOffer:
-    """The rules an answer would store, for the session and for always. Empty when nothing may be
-    remembered."""
+    """The rules an answer would store, for the session and for always; empty when none may be stored."""
 
     session: tuple[str, ...] = ()
     always: tuple[str, ...] = ()
@@ -54,14 +53,18 @@ class RuleOffer:
 
 def rule_offer(tool: Tool, preview: Preview | None, verdict: Verdict) -> RuleOffer:
     """The rules the user can store for a call. Deletions are asked about every time."""
+    deletes = tool.kind == "delete" or (
+        preview is not None
+        and preview.changes is not None
+        and any(file.change == "deleted" for file in preview.changes.files)
+    )
     if (
         preview is None
+        or deletes
         or not verdict.may_remember
         or verdict.user_only
         or verdict.capabilities & NEVER_REMEMBERED
     ):
-        return RuleOffer()
-    if tool.kind == "delete" or _deletes(preview):
         return RuleOffer()
     if preview.lift and tool.kind == "edit":
         # For this session all edits are allowed: they are checkpointed, and /rewind undoes them.
@@ -74,10 +77,6 @@ def rule_offer(tool: Tool, preview: Preview | None, verdict: Verdict) -> RuleOff
         return RuleOffer()
     rules = tuple(dict.fromkeys(f"{tool.name}({part.shape})" for part in parts))
     return RuleOffer(rules, rules)
-
-
-def _deletes(preview: Preview) -> bool:
-    return preview.changes is not None and any(file.change == "deleted" for file in preview.changes.files)
 
 
 def remember_answer(agent: Agent, request: ApprovalRequested, answer: ApprovalAnswer) -> None:
@@ -98,7 +97,7 @@ def remember_answer(agent: Agent, request: ApprovalRequested, answer: ApprovalAn
 
 @dataclass(frozen=True, slots=True)
 class PendingDecision:
-    """A call while it is decided; `began` is monotonic seconds."""
+    """A call that is being decided; `began` is monotonic seconds."""
 
     agent: Agent
     call: ToolCall
@@ -128,7 +127,7 @@ class PendingDecision:
 
 
 def approver_of(verdict: Verdict) -> Literal["policy", "mode", "rule", "person"]:
-    """Who allowed or denied a call without asking; the last rule of the verdict tells."""
+    """Who allowed or denied a call without asking, read from the last rule of the verdict."""
     last = verdict.rules[-1] if verdict.rules else ""
     if last.startswith("mode "):
         return "mode"
@@ -139,9 +138,9 @@ def approver_of(verdict: Verdict) -> Literal["policy", "mode", "rule", "person"]
 
 GUARD_ASK_RISK = 30
 PROFILE_TEXTS: dict[Profile, str] = {
-    "read": "held in: reads the workspace, writes nothing, no network",
-    "build": "held in: writes only in the workspace, no network",
-    "net": "held in: writes only in the workspace; has network",
+    "read": "sandboxed: reads the workspace, writes nothing, no network",
+    "build": "sandboxed: writes only in the workspace, no network",
+    "net": "sandboxed: writes only in the workspace, has network",
     "none": "",
 }
 MAX_SHOWN_PROBLEMS = 3
@@ -150,8 +149,9 @@ CHECK_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """The outcome. `preview` is what may run; the user may have left parts out. `seal` is the digest of the
-    allowed `preview.launch`, empty when no program starts. `sends`: it may return text from the network."""
+    """The decision on a call. `preview` is what may run: the user may have left parts out. `seal` is the
+    digest of the allowed `preview.launch`, empty when no program starts. `sends`: it may return text from
+    the network."""
 
     allowed: bool
     preview: Preview | None
@@ -173,8 +173,8 @@ async def permit_call(
     """Decide whether `call` may run."""
     services, state = agent.services, agent.state
     judged = Judged(call, tool, preview, context)
-    # A typed command line says what it does; a change must be seen as a diff, also by the user who
-    # asked for it.
+    # A typed command line says what it does. A change must be seen as a diff, also by the user who asked
+    # for it.
     typed = asked_by == "person" and state.origin == "tui" and tool.kind == "execute"
     deciders = services.catalog.all(Decider)
     isolation = await agent.workspace.processes.isolation()
@@ -185,15 +185,13 @@ async def permit_call(
         verdict = Verdict("ask", guard_asks, GUARD_ASK_RISK, may_remember=False, user_only=True)
     preview = _with_profile(preview, verdict, agent)
     deciding = PendingDecision(agent, call, verdict, preview, isolation)
-    match verdict.level:
-        case "allow":
-            deciding.record("allow")
-            return Permission(True, preview, seal=_seal(preview), sends=_sends(verdict))
-        case "deny":
-            deciding.record("deny")
-            return Permission(False, preview, _denial_text(verdict))
-        case "ask":
-            pass
+    sends = bool(verdict.capabilities & SENDING_CAPABILITIES)
+    if verdict.level == "allow":
+        deciding.record("allow")
+        return Permission(True, preview, seal=_seal(preview), sends=sends)
+    if verdict.level == "deny":
+        deciding.record("deny")
+        return Permission(False, preview, _denial_text(verdict))
     held, confined = _describe_sandbox(preview, isolation)
     request = _approval_request(agent, tool, call, preview, verdict)
     request = replace(request, held=held, confined=confined)
@@ -212,7 +210,7 @@ async def permit_call(
         return Permission(False, preview, _rejection_text(answer, verdict, services.approvals.can_ask))
     narrowed = await _narrow_preview(preview, reviewed, context)
     note = reviewed.note if reviewed is not None else ""
-    return Permission(True, narrowed, note=note, seal=_seal(narrowed), sends=_sends(verdict))
+    return Permission(True, narrowed, note=note, seal=_seal(narrowed), sends=sends)
 
 
 async def _run_permission_guards(agent: Agent, call: ToolCall, request: ApprovalRequested) -> str:
@@ -226,16 +224,16 @@ async def _run_permission_guards(agent: Agent, call: ToolCall, request: Approval
 async def verdict_for(
     agent: Agent, judged: Judged, deciders: tuple[Decider, ...], now: Circumstances
 ) -> Verdict:
-    """The verdict on a call of `agent`; a call outside of its role is denied, whatever allows it."""
+    """The verdict on a call of `agent`; a call outside its role is denied, whatever allows it."""
     verdict = await judge_call(judged, deciders, agent.all_rules(), now)
     facts = CallFacts(judged.tool, judged.preview, agent.root, verdict.parts)
-    strays = agent.rights.strays(facts) if agent.rights is not None else ""
-    return replace(verdict, level="deny", reason=strays) if strays and verdict.level != "deny" else verdict
+    reason = agent.rights.denial_reason(facts) if agent.rights is not None else ""
+    return replace(verdict, level="deny", reason=reason) if reason and verdict.level != "deny" else verdict
 
 
 def _with_profile(preview: Preview | None, verdict: Verdict, agent: Agent) -> Preview | None:
-    """The preview with the sandbox profile of the verdict; it is sealed from here on. No profile contains a
-    folder outside of the root."""
+    """The preview with the sandbox profile of the verdict; it is sealed from here on. A program that runs in
+    a folder outside the root gets no profile."""
     if preview is None or preview.launch is None:
         return preview
     inside = agent.workspace.is_inside(preview.launch.cwd)
@@ -250,17 +248,13 @@ def _seal(preview: Preview | None) -> str:
     return preview.launch.seal() if preview is not None and preview.launch is not None else ""
 
 
-def _sends(verdict: Verdict) -> bool:
-    return bool(verdict.capabilities & SENDING_CAPABILITIES)
-
-
 def _describe_sandbox(preview: Preview | None, isolation: Isolation) -> tuple[str, bool]:
     """What the program can touch, for the user, and whether the sandbox confines it."""
     if preview is None or preview.launch is None:
         return "", False
     profile = preview.launch.profile
     if isolation.level == "none" or profile == "none":
-        return "not held in: it runs with your rights", False
+        return "not sandboxed: it runs with your rights", False
     part = "" if isolation.level == "full" else " (partial: files and TCP only)"
     return f"{PROFILE_TEXTS[profile]}{part}", True
 
@@ -272,7 +266,7 @@ def _approval_request(
     options: tuple[Decision, ...] = ("allow_once", "reject_once")
     if offer.always:
         options = ("allow_once", "allow_session", "allow_always", "reject_once", "reject_always")
-    title = preview.title if preview is not None else _call_title(tool, call)
+    title = preview.title if preview is not None else f"{tool.name} {call.written}"[:200]
     return ApprovalRequested(
         id=new_id(),
         agent=agent.path,
@@ -296,28 +290,23 @@ def _approval_request(
 
 
 def _problems_note(preview: Preview | None) -> str:
-    """What the change does to problems, in one line; empty when they were not checked."""
+    """How the change affects the problems of the code, in one line; empty when it was not checked."""
     checked = preview.checked if preview is not None else None
     if checked is None:
         return ""
     if checked.state == "unknown":
         return f"problems unknown: {checked.note}"
-    first = (
-        f"{row.path}:{row.line} {row.message}".partition("\n")[0] for row in checked.new[:MAX_SHOWN_PROBLEMS]
-    )
-    shown = "; ".join(first)  # what a server says on further lines is advice
+    rows = checked.new[:MAX_SHOWN_PROBLEMS]
+    # Further lines of a server's message are advice.
+    shown = "; ".join(f"{row.path}:{row.line} {row.message}".partition("\n")[0] for row in rows)
     gone = f" ({checked.gone} gone)" if checked.gone else ""
-    looked = f", {checked.files} files looked at" if checked.files > 1 else ""
-    return f"new problems: {len(checked.new)}{gone}{looked}{' - ' if shown else ''}{shown}"
+    files = f", {checked.files} files checked" if checked.files > 1 else ""
+    return f"new problems: {len(checked.new)}{gone}{files}{' - ' if shown else ''}{shown}"
 
 
 def _count_new_problems(preview: Preview | None) -> int | None:
     checked = preview.checked if preview is not None else None
     return None if checked is None or checked.state == "unknown" else len(checked.new)
-
-
-def _call_title(tool: Tool, call: ToolCall) -> str:
-    return f"{tool.name} {call.written}"[:200]
 
 
 def _approval_parts(
@@ -327,19 +316,15 @@ def _approval_parts(
         return (ApprovalPart("call", call.name, call.written),)
     if verdict.parts and preview.line is not None:
         # The whole line first, as it will run; then its parsed commands.
-        whole = ApprovalPart("line", preview.line.text, _launch_folder(preview))
-        read = tuple(
-            ApprovalPart(f"command#{at}", one.text, level=one.level, reason=one.reason)
-            for at, one in enumerate(verdict.parts, 1)
+        folder = preview.parts[0].detail if preview.parts else ""
+        commands = (
+            ApprovalPart(f"command#{at}", part.text, level=part.level, reason=part.reason)
+            for at, part in enumerate(verdict.parts, 1)
         )
-        return (whole, *read)
+        return (ApprovalPart("line", preview.line.text, folder), *commands)
     if preview.changes is not None:
         return tuple(approval_part(file, refused) for file in preview.changes.files)
     return tuple(ApprovalPart(part.id, part.title, part.detail) for part in preview.parts)
-
-
-def _launch_folder(preview: Preview) -> str:
-    return preview.parts[0].detail if preview.parts else ""
 
 
 def _review_answer(preview: Preview | None, answer: ApprovalAnswer) -> ReviewedChanges | None:
@@ -355,7 +340,7 @@ async def _narrow_preview(
     """The preview reduced to what the user accepted."""
     if preview is None or reviewed is None or not reviewed.note:
         return preview
-    # The check covered the whole change set; check again what remains of it.
+    # The check covered the whole change set; check what remains of it again.
     checked = await context.navigator.checked(reviewed.changes, CHECK_SECONDS) if preview.checked else None
     shown = checked if checked is not None and checked.state == "checked" else None
     return replace(preview, changes=reviewed.changes, checked=shown)
@@ -367,7 +352,7 @@ def _denial_text(verdict: Verdict) -> str:
 
 
 def _incomplete_text(reviewed: ReviewedChanges, whole: bool) -> str:
-    """Why nothing of an allowed change may be written, or an empty string."""
+    """Why an allowed change must not be written at all, or an empty string."""
     others = ", ".join((*reviewed.refused, *reviewed.edited))
     if reviewed.problem:
         return f"nothing was written: {reviewed.problem}"
@@ -377,7 +362,7 @@ def _incomplete_text(reviewed: ReviewedChanges, whole: bool) -> str:
             "ask them what they want instead"
         )
     if not reviewed.changes.files:
-        return f"nothing was written: the user accepted none of it\n{reviewed.note}"
+        return f"nothing was written: the user accepted no part of the change\n{reviewed.note}"
     return ""
 
 

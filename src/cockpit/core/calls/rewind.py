@@ -1,5 +1,5 @@
-"""Checkpoints around calls, and rewinding to before a turn. Files are restored by
-`cockpit/workspace/checkpoints`; which turns and which conversation a rewind means is decided here.
+"""Checkpoints around calls, and rewinding to before a turn: chooses which turns and which part of the
+conversation. `cockpit/workspace/checkpoints` restores the files.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from cockpit.core.calls.call_permission import Permission
 from cockpit.errors import CockpitError
 from cockpit.plugin.tools import Capability, Done, Preview, Tool
 from cockpit.protocol.content import plain_text
-from cockpit.protocol.events import Envelope, FileChanged, Rewound, TurnStarted, Warned
+from cockpit.protocol.events import Envelope, FileChanged, Rewound, TurnStarted
 from cockpit.protocol.messages import ToolCall
 from cockpit.protocol.ops import Rewind
 from cockpit.workspace.checkpoints.records import CallRecord, CheckpointCall, TreeDelta
@@ -47,24 +47,22 @@ async def run_with_checkpoint(
     agent: Agent, tool: Tool, call: ToolCall, permitted: Permission, run: Callable[[], Awaitable[Done]]
 ) -> Done:
     """Run a call between two scans of the files, so that its changes can be undone."""
-    checkpoints = agent.folder.checkpoints
-    if checkpoints is None or not await _may_write(agent, tool, call, permitted.preview):
+    checkpoints, preview = agent.folder.checkpoints, permitted.preview
+    if checkpoints is None or not await _may_write(agent, tool, call, preview):
         return await run()
-    log, preview = agent.services.log, permitted.preview
     title = (preview.title if preview is not None else "") or tool.name
-    facts = CheckpointCall(
-        agent.services.session, log.turn, agent.path, call.id, title[:MAX_TITLE_LENGTH], time.time()
-    )
+    session, turn = agent.services.session, agent.services.log.turn
+    facts = CheckpointCall(session, turn, agent.path, call.id, title[:MAX_TITLE_LENGTH], time.time())
 
-    def say(text: str, hint: str) -> None:
-        log.emit(Warned(text, hint, "checkpoints"), agent.path, call.id)
+    def warn(text: str, hint: str) -> None:
+        agent.warn(text, hint, "checkpoints", call.id)
 
     jobs = any(job.running for job in agent.workspace.processes.jobs())
-    await checkpoints.begin(facts, _write_paths(preview), jobs, say)
+    await checkpoints.begin(facts, _write_paths(preview), jobs, warn)
     try:
         return await run()
     finally:
-        await checkpoints.finish(call.id, say)
+        await checkpoints.finish(call.id, warn)
 
 
 def warm_checkpoints(agent: Agent, tool: Tool) -> None:
@@ -79,12 +77,12 @@ async def _may_write(agent: Agent, tool: Tool, call: ToolCall, preview: Preview 
     launch = preview.launch if preview is not None else None
     if launch is None or launch.profile != "read":
         return True
-    # Only a program that a sandbox really holds cannot change anything.
+    # Only a program in a working sandbox cannot change anything.
     return (await agent.workspace.processes.isolation()).level == "none"
 
 
 def _write_paths(preview: Preview | None) -> tuple[str, ...] | None:
-    """The files a call says it will write; None when it may write anything."""
+    """The files a call declares that it writes; None when it may write anything."""
     if preview is None or preview.changes is None:
         return None
     files = preview.changes.files
@@ -98,26 +96,24 @@ async def rewind(agent: Agent, op: Rewind) -> None:
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         text = f"the checkpoints cannot be used: {where}{error.strerror or error}"
-        raise CockpitError(text, "mend the folder, or take files back with git") from error
+        raise CockpitError(text, "repair the folder, or restore files with git") from error
 
 
 async def _rewind(agent: Agent, op: Rewind) -> None:
     rewound = _undo_event(agent, op.turn) if op.undo else _rewind_event(agent, op)
-    shadow, restored, way = _agent_shadow(agent), RestoreResult((), (), ()), RewindPlan()
+    store, restored, way = _checkpoint_store(agent), RestoreResult((), (), ()), RewindPlan()
     persons: tuple[str, ...] = ()
     if rewound.what != "conversation":
-        way = await asyncio.to_thread(_plan_way, shadow, agent, rewound)
+        way = await asyncio.to_thread(_plan_way, store, agent, rewound)
         steps = way.of("agent") + (way.of("person") if op.persons == "overwrite" else ())
         persons = tuple(step.path for step in way.of("person") if op.persons == "keep")
-        restored = await restore_files(agent.workspace, shadow.objects, way, steps)
-        await asyncio.to_thread(_record_rewind, shadow, agent, op.id, rewound, way, restored)
+        restored = await restore_files(agent.workspace, store.objects, way, steps)
+        await asyncio.to_thread(_record_rewind, store, agent, op.id, rewound, way, restored)
         await _announce_files(agent, restored)
     left = (*((step.path, step.reason) for step in way.blocked), *restored.left)
     left_out = tuple(f"{path}: {reason}" for path, reason in left)
-    files = len(restored.paths)
-    event = replace(rewound, id=op.id, files=files, kept=persons, left=left_out)
-    agent.services.log.emit(event)
-    if event.what != "files":
+    agent.emit(replace(rewound, id=op.id, files=len(restored.paths), kept=persons, left=left_out))
+    if rewound.what != "files":
         agent.window_use.reported = 0
 
 
@@ -132,42 +128,40 @@ def past_turns(envelopes: tuple[Envelope, ...]) -> tuple[PastTurn, ...]:
 
 def active_rewinds(agent: Agent) -> dict[str, Rewound]:
     """The rewinds that were not undone, by id."""
-    found: dict[str, Rewound] = {}
+    rewinds: dict[str, Rewound] = {}
     for envelope in agent.services.log.durable():
         if isinstance(event := envelope.event, Rewound):
             if event.undoes:
-                found.pop(event.undoes, None)
+                rewinds.pop(event.undoes, None)
             else:
-                found[event.id] = event
-    return found
+                rewinds[event.id] = event
+    return rewinds
 
 
 def rewound_turns(agent: Agent, part: str) -> set[str]:
     """The turns whose `files` (or `conversation`) are rewound now."""
-    order = past_turns(agent.services.log.durable())
-    seqs = {
-        envelope.event.id: envelope.seq
-        for envelope in agent.services.log.durable()
-        if isinstance(envelope.event, Rewound)
+    durable = agent.services.log.durable()
+    seqs = {envelope.event.id: envelope.seq for envelope in durable if isinstance(envelope.event, Rewound)}
+    return {
+        turn.id
+        for event in active_rewinds(agent).values()
+        if event.what in (part, "both")
+        for turn in past_turns(durable)
+        if event.from_seq <= turn.seq < seqs[event.id]
     }
-    gone: set[str] = set()
-    for event in active_rewinds(agent).values():
-        if event.what in (part, "both"):
-            gone |= {one.id for one in order if event.from_seq <= one.seq < seqs[event.id]}
-    return gone
 
 
 def way_back_to(agent: Agent, turn: str) -> RewindPlan:
     """The steps to before `turn`, or back from the rewind of that id. Reads the tree: call it in a thread.
     Raises `CockpitError` for an unknown turn."""
-    if turn in active_rewinds(agent):
-        return _plan_way(_agent_shadow(agent), agent, _undo_event(agent, turn))
-    return _plan_way(_agent_shadow(agent), agent, _rewind_event(agent, Rewind("", "", turn)))
+    undoes = turn in active_rewinds(agent)
+    rewound = _undo_event(agent, turn) if undoes else _rewind_event(agent, Rewind("", "", turn))
+    return _plan_way(_checkpoint_store(agent), agent, rewound)
 
 
-def _agent_shadow(agent: Agent) -> CheckpointStore:
+def _checkpoint_store(agent: Agent) -> CheckpointStore:
     if agent.folder.checkpoints is None:
-        raise CockpitError("this session keeps no checkpoints", "git can take files back")
+        raise CockpitError("this session has no checkpoints", "restore files with git")
     return agent.folder.checkpoints.store
 
 
@@ -180,35 +174,36 @@ def _rewind_event(agent: Agent, op: Rewind) -> Rewound:
 
 def _undo_event(agent: Agent, id: str) -> Rewound:
     """The event that undoes the rewind `id`, or the last one."""
-    found = active_rewinds(agent)
-    if not found or (id and id not in found):
-        raise CockpitError("there is no rewind to undo", "/rewind lists what there is")
-    event = found[id] if id else tuple(found.values())[-1]
+    rewinds = active_rewinds(agent)
+    if not rewinds or (id and id not in rewinds):
+        raise CockpitError(
+            f"there is no rewind {id} to undo" if id else "there is no rewind to undo", "/rewind lists them"
+        )
+    event = rewinds[id] if id else tuple(rewinds.values())[-1]
     return Rewound("", event.turn, event.what, event.from_seq, undoes=event.id)
 
 
-def _plan_way(shadow: CheckpointStore, agent: Agent, rewound: Rewound) -> RewindPlan:
-    records = shadow.records(agent.services.session)
+def _plan_way(store: CheckpointStore, agent: Agent, rewound: Rewound) -> RewindPlan:
+    records = store.records(agent.services.session)
     if rewound.undoes:
-        selected = [
+        undone = [
             record for record in records if record.kind == "rewind" and record.call.call == rewound.undoes
         ]
-    else:
-        gone = rewound_turns(agent, "files")
-        order = past_turns(agent.services.log.durable())
-        turns = {turn.id for turn in order if turn.seq >= rewound.from_seq} - gone
-        selected = [record for record in records if record.kind == "call" and record.call.turn in turns]
-    return plan_rewind(selected, shadow.now)
+        return plan_rewind(undone, store.now)
+    order = past_turns(agent.services.log.durable())
+    turns = {turn.id for turn in order if turn.seq >= rewound.from_seq} - rewound_turns(agent, "files")
+    calls = [record for record in records if record.kind == "call" and record.call.turn in turns]
+    return plan_rewind(calls, store.now)
 
 
 def _record_rewind(
-    shadow: CheckpointStore, agent: Agent, id: str, rewound: Rewound, way: RewindPlan, restored: RestoreResult
+    store: CheckpointStore, agent: Agent, id: str, rewound: Rewound, way: RewindPlan, restored: RestoreResult
 ) -> None:
     """Record what a rewind changed, so that it can be undone."""
     now = time.time()
     call = CheckpointCall(agent.services.session, "", agent.path, id, "rewind", now)
     delta = TreeDelta(rewound_files(way, restored.paths), restored.made, restored.removed)
-    shadow.rewound(CallRecord("rewind", call, now, delta, undoes=rewound.undoes))
+    store.rewound(CallRecord("rewind", call, now, delta, undoes=rewound.undoes))
 
 
 async def _announce_files(agent: Agent, restored: RestoreResult) -> None:
@@ -216,4 +211,4 @@ async def _announce_files(agent: Agent, restored: RestoreResult) -> None:
     diffs = await asyncio.to_thread(lambda: [make_diff(change) for change in restored.changes])
     for change, diff in zip(restored.changes, diffs, strict=True):
         agent.navigator.changed(change.path, change.before, ())
-        agent.services.log.emit(FileChanged(change.path, change.change, diff.added, diff.removed))
+        agent.emit(FileChanged(change.path, change.change, diff.added, diff.removed))

@@ -2,8 +2,7 @@
 
 Neighbouring calls that are safe together run together, with results in call order; all others run alone. The
 order for one call: guards, arguments, preview, deciders, rules and mode, approval, mark, run, redact, cap,
-result. Calls that plugins make for their own work take the same way; their results are not part of the
-conversation.
+result. Calls made by plugins go through the same order; their results are not part of the conversation.
 """
 
 import asyncio
@@ -30,7 +29,7 @@ from cockpit.plugin.safety import Guarded
 from cockpit.plugin.tools import Arguments, ArgumentsInvalid, Done, Preview, Tool
 from cockpit.plugin.values import Renderer
 from cockpit.protocol.content import Block
-from cockpit.protocol.events import ToolCallFinished, ToolCallProgressed, ToolCallStarted, Warned
+from cockpit.protocol.events import ToolCallFinished, ToolCallProgressed, ToolCallStarted
 from cockpit.protocol.mcp_names import is_mcp_name
 from cockpit.protocol.messages import AskedBy, Json, Outcome, ToolCall, ToolResult
 from cockpit.safety.audit_log import AuditFailed
@@ -46,13 +45,13 @@ def render_result(agent: Agent, tool: Tool, call: ToolCall, result: ToolResult) 
         return renderer.render(call, result)
     # Plugin code: a renderer that raises leaves the tool's own blocks.
     except (Exception, SystemExit) as error:
-        agent.services.log.emit(Warned(f"the renderer of {tool.name} failed: {error}"), agent.path, call.id)
+        agent.warn(f"the renderer of {tool.name} failed: {error}", call=call.id)
         return result.blocks
 
 
 FinishCall = Callable[[ToolResult], None]
 MAX_NAVIGATED_FILES = 8
-CANCELLED_TEXT = "cancelled by the user; what it did before stays done"
+CANCELLED_TEXT = "cancelled by the user; what it did before that is not undone"
 
 
 async def run_calls(agent: Agent, calls: tuple[ToolCall, ...], guard: LoopGuard) -> list[ToolResult]:
@@ -65,7 +64,7 @@ async def run_calls(agent: Agent, calls: tuple[ToolCall, ...], guard: LoopGuard)
             return
         results.append(result)
         audit_end(agent, result)
-        agent.services.log.emit(ToolCallFinished(result), agent.path, result.call)
+        agent.emit(ToolCallFinished(result), result.call)
 
     try:
         for batch in _group_calls(agent, calls):
@@ -84,9 +83,9 @@ def audit_end(agent: Agent, result: ToolResult) -> None:
     try:
         services.audit.finished(agent.path, result)
     except AuditFailed as error:
-        services.log.emit(Warned(error.message, error.hint, "audit"), agent.path, result.call)
-        return
-    services.log.anchor(services.audit.head)
+        agent.warn(error.message, error.hint, "audit", result.call)
+    else:
+        services.log.anchor(services.audit.head)
 
 
 async def _run_batch(agent: Agent, batch: list[ToolCall], guard: LoopGuard, finish: FinishCall) -> None:
@@ -132,46 +131,41 @@ async def run_call(agent: Agent, call: ToolCall, guard: LoopGuard, asked_by: Ask
     started = time.monotonic()
     found = await _find_tool(agent, call)
     if found is None or call.problem:
-        agent.services.log.emit(ToolCallStarted(call, "other", call.name, asked_by), agent.path, call.id)
+        agent.emit(ToolCallStarted(call, "other", call.name, asked_by), call.id)
         if found is not None:
             guard.misread(found[0].name, call.problem)
         return _result(call, "error", call.problem) if call.problem else _unknown_tool(agent, call)
     tool, arguments = found
     call = replace(call, name=tool.name, arguments=arguments)
-    agent.services.log.emit(
-        ToolCallStarted(call, tool.kind, _call_title(tool, call), asked_by), agent.path, call.id
-    )
+    agent.emit(ToolCallStarted(call, tool.kind, _call_title(tool, call), asked_by), call.id)
     warm_checkpoints(agent, tool)
     try:
         result = await _run_checked(agent, tool, call, guard, asked_by)
     except ArgumentsInvalid as error:
         guard.misread(tool.name, str(error))
-        result = _result(call, "error", f"the arguments do not fit: {error}")
+        result = _result(call, "error", f"the arguments are invalid: {error}")
     except PlanRefused as error:
         result = _result(call, "denied", error.message)
     except LimitReached as error:
+        guard.call_limit = error if error.limit == "tool_calls" else guard.call_limit
         result = _result(call, "error", f"not run: {error.message}")
     except AuditFailed as error:
-        agent.services.log.emit(Warned(error.message, error.hint, "audit"), agent.path, call.id)
+        agent.warn(error.message, error.hint, "audit", call.id)
         result = _result(call, "error", f"not run: {error}")
     except CockpitError as error:
         result = _result(call, "error", str(error))
     except TimeoutError:
-        result = _result(call, "error", f"stopped after {tool.seconds:g} s, its time limit")
+        result = _result(call, "error", f"stopped after its time limit of {tool.seconds:g} s")
     # Plugin code: whatever a tool raises (also `sys.exit`) is a result; the traceback goes to the log.
     except (Exception, SystemExit) as error:
         text = f"{tool.name} failed: {type(error).__name__}: {error}"
-        agent.services.log.emit(Warned(text, traceback.format_exc(limit=-6), tool.name), agent.path, call.id)
+        agent.warn(text, traceback.format_exc(limit=-6), tool.name, call.id)
         result = _result(call, "error", text)
     result = replace(result, seconds=round(time.monotonic() - started, 3))
-    return await _run_failure_guards(agent, call, result) if result.outcome == "error" else result
-
-
-async def _run_failure_guards(agent: Agent, call: ToolCall, result: ToolResult) -> ToolResult:
-    """A failed result with the texts guards add to it."""
-    guarded = Guarded("tool_failure", result.text, call, call.name)
-    outcome = await run_guards(agent, guarded, call=call.id)
-    return replace(result, text="\n\n".join((result.text, *outcome.added))) if outcome.added else result
+    if result.outcome != "error":
+        return result
+    outcome = await run_guards(agent, Guarded("tool_failure", result.text, call, call.name), call=call.id)
+    return replace(result, text="\n\n".join((result.text, *outcome.added)))
 
 
 async def _run_checked(
@@ -207,15 +201,16 @@ async def _run_checked(
     # What the user runs is not undone by a rewind.
     ran = await (run_with_checkpoint(agent, tool, call, permitted, run) if asked_by != "person" else run())
     done = agent.services.redactor.done(ran, tool.kind, call.id)
-    done = _append_notes(done, (*outcome.added, *((permitted.note,) if permitted.note else ())))
+    notes = (*outcome.added, *((permitted.note,) if permitted.note else ()))
+    done = replace(done, text="\n\n".join((done.text, *notes)))
     return await _finish_result(agent, tool, call, done, permitted, guard)
 
 
 async def _run_tool(
     agent: Agent, tool: Tool, call: ToolCall, permitted: Permission, context: Context
 ) -> Done:
-    """Run the tool's function. First its decision and, when it can change something, its mark are written to
-    disk, both at once, because each takes as long as the disk."""
+    """Run the tool's function. Before that, write its decision and, when it can change something, its mark to
+    disk, both at once because each takes as long as the disk."""
     if tool.is_concurrent(call.arguments):
         await agent.services.audit.sync()
     else:
@@ -231,7 +226,10 @@ async def _run_tool(
     async with asyncio.timeout(seconds):
         done = await tool.run(call.arguments, replace(context, call=running))
     reads.store(call, stamp, done)
-    _notify_navigator(tool, permitted.preview, context)
+    if tool.kind in ("read", "edit"):
+        # Questions about these files are likely.
+        for path in _touched_files(tool, permitted.preview, context.workspace.root):
+            context.navigator.seen(path)
     return done
 
 
@@ -242,16 +240,9 @@ def _marker_problem(agent: Agent, preview: Preview | None) -> str:
     if not path:
         return ""
     return (
-        f"nothing was written: the new text of {path} holds a [redacted ...] marker in place of a secret; "
+        f"nothing was written: the new text of {path} contains a [redacted ...] marker in place of a secret; "
         "leave the lines with the secret as they are (edit around them), or ask the user to edit the file"
     )
-
-
-def _notify_navigator(tool: Tool, preview: Preview | None, context: Context) -> None:
-    """Tell the navigator which files a call read or wrote: questions about them are likely."""
-    if tool.kind in ("read", "edit"):
-        for path in _touched_files(tool, preview, context.workspace.root):
-            context.navigator.seen(path)
 
 
 def _touched_files(tool: Tool, preview: Preview | None, root: str) -> tuple[str, ...]:
@@ -281,10 +272,6 @@ async def _finish_result(
     return replace(result, blocks=render_result(agent, tool, call, result))
 
 
-def _append_notes(done: Done, notes: tuple[str, ...]) -> Done:
-    return replace(done, text="\n\n".join((done.text, *notes))) if notes else done
-
-
 def _call_title(tool: Tool, call: ToolCall) -> str:
     try:
         return tool.title(call.arguments)
@@ -296,7 +283,7 @@ def _call_title(tool: Tool, call: ToolCall) -> str:
 def _unknown_tool(agent: Agent, call: ToolCall) -> ToolResult:
     if withheld := agent.toolbox.withheld(call.name):
         return _result(call, "denied", f"not run: {withheld}")
-    hint = did_you_mean(agent.toolbox.near(call.name), "tool_search finds the tools there are")
+    hint = did_you_mean(agent.toolbox.near(call.name), "tool_search lists the available tools")
     return _result(call, "error", f"there is no tool called {call.name}; {hint}")
 
 
@@ -306,7 +293,7 @@ def _result(call: ToolCall, outcome: Outcome, text: str) -> ToolResult:
 
 def _progress_reporter(agent: Agent, call: ToolCall) -> Callable[[str], None]:
     def progress(text: str) -> None:
-        agent.services.log.emit(ToolCallProgressed(call.id, text), agent.path, call.id)
+        agent.emit(ToolCallProgressed(call.id, text), call.id)
 
     return progress
 
@@ -325,7 +312,7 @@ async def call_tool_for_plugin(
     """
     if within.count(NESTED_CALL_SIGN) >= MAX_CALL_DEPTH:
         raise CockpitError(
-            f"{name} was not run: calls make calls more than {MAX_CALL_DEPTH} deep", "call it yourself"
+            f"{name} was not run: nested calls are limited to {MAX_CALL_DEPTH} levels", "call it yourself"
         )
     call = ToolCall(f"{within or 'plugin'}{NESTED_CALL_SIGN}{new_id()}", name, dict(arguments))
     result = ToolResult(call.id, call.name, "cancelled", "cancelled by the user")
@@ -333,12 +320,12 @@ async def call_tool_for_plugin(
         result = await run_call(agent, call, LoopGuard(False), "plugin")
     finally:
         audit_end(agent, result)
-        agent.services.log.emit(ToolCallFinished(result), agent.path, call.id)
+        agent.emit(ToolCallFinished(result), call.id)
     return result
 
 
 async def _find_tool(agent: Agent, call: ToolCall) -> tuple[Tool, Arguments] | None:
-    """The tool of a call. An MCP server that still starts is waited for."""
+    """The tool of a call. Waits for an MCP server that is still starting."""
     found = agent.toolbox.find(call.name, call.arguments)
     if found is None and is_mcp_name(call.name):
         await agent.services.connections.settled(MCP_START_SECONDS)

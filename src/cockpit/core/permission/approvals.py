@@ -1,5 +1,5 @@
 """Approvals and questions that wait for the user, and the hunk ledger: which hunks of a change the user
-accepted, refused or edited, the change set that remains, and what the model is told. An approval that is
+accepted, refused or edited, the change set that remains, and the note for the model. An approval that is
 not answered within `approvals.seconds` is rejected. Knows no tools and no screens."""
 
 import asyncio
@@ -24,32 +24,35 @@ UNATTENDED_SECONDS = 300.0
 REDACTION_MARK = "[redacted"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ReviewedChanges:
-    """A change set after the user's answer. `accepted`, `refused` and `edited` are names of hunks. `note` is
-    the note for the model, empty when everything was accepted; `problem` says why nothing may be written."""
+    """A change set after the user's answer. `accepted`, `refused` and `edited` are names of hunks. `notes`
+    describe the hunks that were not written as proposed; `problem` says why nothing may be written."""
 
     changes: ChangeSet
-    accepted: tuple[str, ...] = ()
-    refused: tuple[str, ...] = ()
-    edited: tuple[str, ...] = ()
-    note: str = ""
-    problem: str = ""
-
-
-@dataclass(slots=True)
-class HunkDecisions:
-    """The decisions on the hunks of a change set, collected with notes for the model."""
-
     accepted: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
     edited: list[str] = field(default_factory=list)
-    said: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     problem: str = ""
+
+    @property
+    def note(self) -> str:
+        """The note for the model, empty when everything was accepted unchanged."""
+        if not self.notes:
+            return ""
+        total = len(self.accepted) + len(self.refused) + len(self.edited)
+        head = (
+            f"[The user decided by hunk: {len(self.accepted)} of {total} written as you sent them. "
+            "Do not send the others again unless they ask for it."
+        )
+        left = len(self.notes) - MAX_SHOWN_HUNKS
+        more = [f"and {left} more"] if left > 0 else []
+        return "\n".join([head, *self.notes[:MAX_SHOWN_HUNKS], *more]) + "]"
 
 
 def approval_part(change: FileChange, refused: Iterable[RefusalRow] = ()) -> ApprovalPart:
-    """A file of a change set as the user is asked about it."""
+    """A file of a change set as it is shown to the user for approval."""
     diff = make_diff(change)
     before = tuple(row for row in refused if row.path == change.path)
     can_edit = _can_edit(change)
@@ -60,18 +63,13 @@ def approval_part(change: FileChange, refused: Iterable[RefusalRow] = ()) -> App
     return ApprovalPart(diff.path, diff.path, diff.note, diff, hunks=rows)
 
 
-def part_names(part: ApprovalPart) -> tuple[str, ...]:
-    """The names a `Decide` may use for this part."""
-    return (part.id, *(row.id for row in part.hunks))
-
-
-def split_hunks(
-    request: ApprovalRequested, decision: Decision, parts: tuple[str, ...], edits: tuple[HunkEdit, ...]
+def _split_hunks(
+    request: ApprovalRequested, answer: "ApprovalAnswer"
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The hunks an allow refuses and edits; none when everything is rejected."""
-    if not decision.startswith("allow"):
+    """The hunks that an allowing answer refuses and edits; both empty when everything is rejected."""
+    if not answer.is_allowed:
         return (), ()
-    edited = tuple(edit.hunk for edit in edits)
+    edited, parts = tuple(edit.hunk for edit in answer.edits), answer.parts
     refused = tuple(
         row.id
         for part in request.parts
@@ -86,17 +84,10 @@ def review_changes(
 ) -> ReviewedChanges:
     """`changes` as the user accepted them. `parts` names files or hunks; empty means all."""
     texts = {edit.hunk: edit.text for edit in edits}
-    sorting = HunkDecisions()
-    files = [_review_file(change, parts, texts, sorting) for change in changes.files]
-    remaining = tuple(file for file in files if file is not None)
-    return ReviewedChanges(
-        replace(changes, files=remaining),
-        tuple(sorting.accepted),
-        tuple(sorting.refused),
-        tuple(sorting.edited),
-        _model_note(sorting),
-        sorting.problem,
-    )
+    reviewed = ReviewedChanges(changes)
+    files = [_review_file(change, parts, texts, reviewed) for change in changes.files]
+    reviewed.changes = replace(changes, files=tuple(file for file in files if file is not None))
+    return reviewed
 
 
 def hunks_for_audit(reviewed: ReviewedChanges | None) -> dict[str, object] | None:
@@ -107,11 +98,11 @@ def hunks_for_audit(reviewed: ReviewedChanges | None) -> dict[str, object] | Non
 
 
 def _review_file(
-    change: FileChange, parts: tuple[str, ...], texts: Mapping[str, str], sorting: HunkDecisions
+    change: FileChange, parts: tuple[str, ...], texts: Mapping[str, str], reviewed: ReviewedChanges
 ) -> FileChange | None:
-    """The file as it is to be written, or None when nothing of it is."""
+    """The file as it is to be written, or None when it is not written."""
     diff = make_diff(change)
-    kept: set[str] = set()
+    accepted: set[str] = set()
     written: dict[str, bytes] = {}
     pieces = _decidable_hunks(diff)
     hunks = diff.hunks if len(pieces) == len(diff.hunks) else ()
@@ -119,25 +110,24 @@ def _review_file(
         hunk = hunks[at] if hunks else None
         if name in texts:
             if problem := _edit_problem(change, hunk, texts[name]):
-                sorting.problem = f"{name}: {problem}"
+                reviewed.problem = f"{name}: {problem}"
             elif hunk is not None:
                 written[hunk.id] = edited_bytes(hunk, texts[name])
-                kept.add(hunk.id)
-            sorting.edited.append(name)
-            sorting.said.append(
-                _describe_hunk("edited by the user, written as", change.path, line, _split_lines(texts[name]))
-            )
+                accepted.add(hunk.id)
+            reviewed.edited.append(name)
+            shown = tuple(texts[name].removesuffix("\n").split("\n")) if texts[name] else ("(nothing)",)
+            reviewed.notes.append(_describe_hunk("edited by the user, written as", change.path, line, shown))
         elif not parts or change.path in parts or name in parts:
-            kept.add(hunk.id if hunk else name)
-            sorting.accepted.append(name)
+            accepted.add(hunk.id if hunk else name)
+            reviewed.accepted.append(name)
         else:
-            sorting.refused.append(name)
-            sorting.said.append(_describe_hunk("refused, not written", change.path, line, lines))
-    if not kept:
+            reviewed.refused.append(name)
+            reviewed.notes.append(_describe_hunk("refused, not written", change.path, line, lines))
+    if not accepted:
         return None
-    if len(kept) == len(pieces) and not written:
+    if len(accepted) == len(pieces) and not written:
         return change
-    content = apply_hunks(change.before or b"", change.after or b"", hunks, kept, written)
+    content = apply_hunks(change.before or b"", change.after or b"", hunks, accepted, written)
     if change.before is not None and content == change.before:
         return None
     return make_file_change(change.path, change.before, content, change.mode, change.moved_from)
@@ -185,8 +175,7 @@ def collect_refusals(envelopes: Iterable[Envelope]) -> tuple[RefusalRow, ...]:
 
 def _decidable_hunks(diff: Diff) -> tuple[tuple[str, int, tuple[str, ...]], ...]:
     """Name, first line and signed lines of each piece of a file's change that can be decided separately."""
-    is_one = bool(diff.note or diff.moved_from or not diff.hunks)
-    if not is_one:
+    if not (diff.note or diff.moved_from or not diff.hunks):
         return tuple(
             (f"{diff.path}#{number}", max(hunk.old_start, 1), _changed_lines(hunk.lines))
             for number, hunk in enumerate(diff.hunks, 1)
@@ -225,33 +214,16 @@ def _can_edit(change: FileChange) -> bool:
 
 def _edit_problem(change: FileChange, hunk: Hunk | None, text: str) -> str:
     if hunk is None or not _can_edit(change):
-        return "this cannot be edited, only taken or refused"
+        return "this cannot be edited; accept or refuse it"
     if REDACTION_MARK in text and not any(REDACTION_MARK in line for line in hunk.lines):
-        return "the edited text holds a redaction mark in place of a secret; refuse the hunk instead"
+        return "the edited text contains a redaction mark in place of a secret; refuse the hunk instead"
     return ""
 
 
-def _split_lines(text: str) -> tuple[str, ...]:
-    return tuple(text.removesuffix("\n").split("\n")) if text else ("(nothing)",)
-
-
-def _describe_hunk(what: str, path: str, line: int, lines: tuple[str, ...]) -> str:
-    shown = [f"  {one}" for one in lines[:MAX_SHOWN_LINES]]
+def _describe_hunk(action: str, path: str, line: int, lines: tuple[str, ...]) -> str:
+    shown = [f"  {text}" for text in lines[:MAX_SHOWN_LINES]]
     more = [f"  ... {len(lines) - MAX_SHOWN_LINES} more lines"] if len(lines) > MAX_SHOWN_LINES else []
-    return "\n".join([f"{what}: {path} line {line}", *shown, *more])
-
-
-def _model_note(sorting: HunkDecisions) -> str:
-    if not sorting.said:
-        return ""
-    total = len(sorting.accepted) + len(sorting.refused) + len(sorting.edited)
-    head = (
-        f"[The user decided by hunk: {len(sorting.accepted)} of {total} written as you sent them. "
-        "Do not send the others again unless they ask for it."
-    )
-    said = sorting.said[:MAX_SHOWN_HUNKS]
-    more = [f"and {len(sorting.said) - MAX_SHOWN_HUNKS} more"] if len(sorting.said) > MAX_SHOWN_HUNKS else []
-    return "\n".join([head, *said, *more]) + "]"
+    return "\n".join([f"{action}: {path} line {line}", *shown, *more])
 
 
 DecidedBy = Literal["person", "timeout", "closed", "nobody"]
@@ -319,31 +291,32 @@ class Approvals:
         return self.seconds or (UNATTENDED_SECONDS if unattended else 0.0)
 
     def decide(self, op: Decide, plan: DecidePlan | None = None) -> None:
-        """Take the user's answer; `plan` holds their decision on a plan. An answer that nothing waits
-        for, or that a schedule gives, is reported and ignored."""
+        """Take the user's answer; `plan` holds their decision on a plan. An answer to no open request, or
+        from a schedule, is reported and ignored."""
         if op.origin.startswith("schedule:"):
             self.log.emit(Warned("a schedule cannot answer an approval", "only the user can"))
             return
         future = self._answers.get(op.request)
         if future is None or future.done():
-            self.log.emit(Warned(f"nothing waits for an answer to {op.request or 'that'} any more"))
+            self.log.emit(Warned(f"the request {op.request or '(none)'} no longer waits for an answer"))
             return
         if op.by == "nobody":
             future.set_result(ApprovalAnswer("reject_once", op.note, by="nobody"))
             return
-        if op.decision not in self._requests[op.request].options:
-            self.log.emit(Warned(f"{op.decision} is not offered here", "choose one of the answers shown"))
-            return
         request = self._requests[op.request]
-        known = {name for part in request.parts for name in part_names(part)}
+        if op.decision not in request.options:
+            options = ", ".join(request.options)
+            self.log.emit(Warned(f"{op.decision} is not offered here", f"choose one of {options}"))
+            return
+        known = {name for part in request.parts for name in (part.id, *(row.id for row in part.hunks))}
         parts = tuple(part for part in op.parts if part in known)
         if op.parts and not parts:
-            self.log.emit(Warned("none of the named parts is in the request", "choose one that is shown"))
+            self.log.emit(Warned("none of the named parts is in the request", "choose a part that is shown"))
             return
         can_edit = {row.id for part in request.parts for row in part.hunks if row.can_edit}
         if invalid := [edit.hunk for edit in op.edits if edit.hunk not in can_edit]:
             # What the user wrote must not be dropped silently.
-            self.log.emit(Warned(f"{invalid[0]} cannot be edited", "take it as it is, or refuse it"))
+            self.log.emit(Warned(f"{invalid[0]} cannot be edited", "accept it as it is, or refuse it"))
             return
         future.set_result(ApprovalAnswer(op.decision, op.note, parts, edits=op.edits, plan=plan))
 
@@ -370,13 +343,13 @@ class Approvals:
     def answer(self, op: Answer) -> None:
         future = self._questions.get(op.request)
         if future is None or future.done():
-            self.log.emit(Warned("nothing waits for that answer any more"))
+            self.log.emit(Warned("that question no longer waits for an answer"))
             return
         future.set_result(op)
 
     def _resolve(
         self, id: str, answer: ApprovalAnswer, by: DecidedBy, agent: str, call: str
     ) -> ApprovalAnswer:
-        parts = split_hunks(self._requests[id], answer.decision, answer.parts, answer.edits)
-        self.log.emit(ApprovalResolved(id, answer.decision, by, answer.note, *parts), agent, call)
+        hunks = _split_hunks(self._requests[id], answer)
+        self.log.emit(ApprovalResolved(id, answer.decision, by, answer.note, *hunks), agent, call)
         return replace(answer, by=by)

@@ -1,10 +1,10 @@
 """Permission rules such as `Bash(git *)`, `Edit(src/**)` or `mcp__srv__*`, and the rights of roles.
 
 A deny or ask rule applies when any part of a call matches; an allow rule only when the rules together cover
-every part that would be asked about, and never a part that may not be remembered. Of a command line that
-could not be parsed every piece between operators counts as a command, for deny and ask only, which can only
-tighten (docs/adr/0004). A role never has more rights than the agent that opened it. Knows no user and no
-mode.
+every part that would be asked about, and never a part that may not be remembered. In a command line that
+could not be parsed, every piece between operators counts as a command, for deny and ask rules only, because
+these only tighten (docs/adr/0004). A role never has more rights than the agent that opened it. Knows no user
+and no mode.
 """
 
 import fnmatch
@@ -74,7 +74,7 @@ def parse_rule(level: Literal["allow", "ask", "deny"], text: str, source: str) -
     match = RULE_FORM.match(text)
     if match is None:
         raise SettingsInvalid(
-            f"{source}: {text!r} is no permission rule", "write Tool or Tool(pattern), as Bash(git *)"
+            f"{source}: {text!r} is not a permission rule", "write Tool or Tool(pattern), like Bash(git *)"
         )
     return PermissionRule(level, match[1], (match[2] or "").strip(), source)
 
@@ -84,21 +84,23 @@ def describe_unknown_rules(rules: tuple[PermissionRule, ...], tools: tuple[Tool,
     come later."""
     names = {*(tool.name for tool in tools), *(alias.name for tool in tools for alias in tool.aliases)}
     names |= SHELL_NAMES | READ_NAMES | WRITE_NAMES
-    unknown = (rule for rule in rules if not is_mcp_name(rule.tool) and rule.tool not in names)
-    unknown = (rule for rule in unknown if not any(fnmatch.fnmatchcase(one, rule.tool) for one in names))
-    return tuple(_describe_unknown_rule(rule, names) for rule in unknown)
+    return tuple(
+        _describe_unknown_rule(rule, names)
+        for rule in rules
+        if not is_mcp_name(rule.tool) and not any(fnmatch.fnmatchcase(name, rule.tool) for name in names)
+    )
 
 
 def _describe_unknown_rule(rule: PermissionRule, names: set[str]) -> str:
-    what = f"the {rule.level} rule {rule} ({rule.source}) names no tool and has no effect"
+    text = f"the {rule.level} rule {rule} ({rule.source}) names no tool and has no effect"
     hint = did_you_mean(closest_names(rule.tool, names, cutoff=0.5))
-    return f"{what}; {hint}" if hint else what
+    return f"{text}; {hint}" if hint else text
 
 
 def match_rules(rules: tuple[PermissionRule, ...], facts: CallFacts) -> RuleMatch | None:
     """The rules that decide: a deny that matches, else an ask, else the allow rules if they cover the whole
     call."""
-    named = tuple(rule for rule in rules if _rule_names_tool(rule, facts.tool))
+    named = tuple(rule for rule in rules if names_tool(rule, facts.tool))
     denies = tuple(rule for rule in named if rule.level == "deny" and _matches_any_part(rule, facts))
     asks = tuple(rule for rule in named if rule.level == "ask" and _matches_any_part(rule, facts))
     allows = _matching_allows(tuple(rule for rule in named if rule.level == "allow"), facts)
@@ -107,11 +109,6 @@ def match_rules(rules: tuple[PermissionRule, ...], facts: CallFacts) -> RuleMatc
     if asks:
         return RuleMatch("ask", asks[:1], (*asks[1:], *allows))
     return RuleMatch("allow", allows) if allows else None
-
-
-def names_tool(rule: PermissionRule, tool: Tool) -> bool:
-    """Whether a rule means the tool: by its name, an alias, or its kind (`Edit`, `Bash`)."""
-    return _rule_names_tool(rule, tool)
 
 
 def covers_every_part(rules: tuple[PermissionRule, ...], facts: CallFacts) -> bool:
@@ -132,7 +129,6 @@ def covers_every_part(rules: tuple[PermissionRule, ...], facts: CallFacts) -> bo
 
 
 def _matches_any_part(rule: PermissionRule, facts: CallFacts) -> bool:
-    """Whether any part of the call matches."""
     preview = facts.preview
     if rule.pattern in MATCH_ALL:
         return True
@@ -179,10 +175,10 @@ def _rule_for_part(rules: tuple[PermissionRule, ...], part: CommandPart) -> Perm
 
 
 def _rule_for_words(rules: tuple[PermissionRule, ...], argv: tuple[str | None, ...]) -> PermissionRule | None:
-    fitting = (
-        rule for rule in rules if rule.pattern in MATCH_ALL or matches_words(rule.pattern, argv, bare=True)
-    )
-    return next(fitting, None)
+    for rule in rules:
+        if rule.pattern in MATCH_ALL or matches_words(rule.pattern, argv, bare=True):
+            return rule
+    return None
 
 
 def _all_or_none(matches: list[PermissionRule | None]) -> tuple[PermissionRule, ...]:
@@ -190,8 +186,9 @@ def _all_or_none(matches: list[PermissionRule | None]) -> tuple[PermissionRule, 
     return rules if matches and None not in matches else ()
 
 
-def _rule_names_tool(rule: PermissionRule, tool: Tool) -> bool:
-    """Whether the rule means the tool. A permission to edit is none to delete."""
+def names_tool(rule: PermissionRule, tool: Tool) -> bool:
+    """Whether a rule means the tool: by its name, an alias, or its kind (`Edit`, `Bash`). An allow rule for
+    edits does not allow deletions."""
     name = rule.tool
     if name == tool.name or any(alias.name == name for alias in tool.aliases):
         return True
@@ -216,7 +213,8 @@ ALWAYS_ALLOWED = frozenset({"read_result"})
 
 @dataclass(frozen=True, slots=True)
 class RoleRights:
-    """What `role` keeps of the rights of `above` (None: the main agent, which has all).
+    """The rights of an agent of `role`, opened by an agent with the rights `above` (None: the main agent,
+    which has all).
 
     `may_open`: it may open subagents. An agent in the `background` asks no questions.
     """
@@ -231,26 +229,25 @@ class RoleRights:
         if self.above is not None and (reason := self.above.withholds(tool)):
             return reason
         if tool.name in PLANNING_TOOLS:
-            return "a plan is proposed by the main agent; describe it in your report"
+            return "only the main agent proposes a plan; describe yours in your report"
         if tool.name in OPENING_TOOLS and not self.may_open:
-            return "an agent at this depth opens no agents (`agents.depth` in settings); do the task yourself"
+            return (
+                "an agent at this depth cannot open agents (`agents.depth` in settings); do the task yourself"
+            )
         if tool.name in ASKING_TOOLS and self.background:
-            return "an agent in the background asks nobody; take the safest choice and say so"
+            return "an agent in the background cannot ask the user; take the safest choice and say so"
         role = self.role
         if any(_denies_tool(entry, tool) for entry in role.denied_tools if not _entry_pattern(entry)):
             return f"the role {role.name} denies it"
         if role.tools is not None and not _is_listed(tool, role.tools):
-            return f"the role {role.name} has {_join_entries(role.tools)}"
-        if (
-            role.mcp_servers is not None
-            and (server := mcp_server_of(tool.name))
-            and server not in role.mcp_servers
-        ):
-            return f"the role {role.name} has the MCP servers {_join_entries(role.mcp_servers)}"
+            return f"the role {role.name} has only {_join_entries(role.tools)}"
+        server = mcp_server_of(tool.name)
+        if role.mcp_servers is not None and server and server not in role.mcp_servers:
+            return f"the role {role.name} has only the MCP servers {', '.join(role.mcp_servers) or 'none'}"
         return ""
 
     def denies(self) -> tuple[PermissionRule, ...]:
-        """The calls it must not make, as rules: `disallowedTools: Bash(rm *)`."""
+        """Deny rules for the calls it must not make: `disallowedTools: Bash(rm *)`."""
         own = tuple(
             parse_rule("deny", entry, f"the role {self.role.name}")
             for entry in self.role.denied_tools
@@ -258,73 +255,71 @@ class RoleRights:
         )
         return own if self.above is None else (*self.above.denies(), *own)
 
-    def strays(self, facts: CallFacts) -> str:
-        """Why a call is outside of the role's list (`Bash(git diff *)`), or an empty string."""
-        if self.above is not None and (reason := self.above.strays(facts)):
+    def denial_reason(self, facts: CallFacts) -> str:
+        """Why a call is outside the role's list of tools (`Bash(git diff *)`), or an empty string."""
+        if self.above is not None and (reason := self.above.denial_reason(facts)):
             return reason
         entries = [entry for entry in self.role.tools or () if entry_names_tool(entry, facts.tool)]
-        if (
-            not entries
-            or facts.tool.name in OPENING_TOOLS
-            or any(not _entry_pattern(entry) for entry in entries)
-        ):
+        if not entries or facts.tool.name in OPENING_TOOLS or not all(map(_entry_pattern, entries)):
             return ""
         rules = tuple(parse_rule("allow", entry, f"the role {self.role.name}") for entry in entries)
         if covers_every_part(rules, facts):
             return ""
         return f"the role {self.role.name} may use {facts.tool.name} only as {_join_entries(entries)}"
 
-    def may_be(self, names_of: Iterable[str]) -> str:
+    def opening_problem(self, names: Iterable[str]) -> str:
         """Why it may not open a role with these names (`Task(explore)` in its list), or an empty string."""
-        if self.above is not None and (reason := self.above.may_be(names_of)):
+        if self.above is not None and (reason := self.above.opening_problem(names)):
             return reason
         entries = [
-            tool for tool in self.role.tools or () if tool.partition("(")[0] in ("Task", "Agent", "delegate")
+            tool for tool in self.role.tools or () if _entry_name(tool) in ("Task", "Agent", "delegate")
         ]
-        if not entries or any(not _entry_pattern(entry) for entry in entries):
+        if not entries or not all(map(_entry_pattern, entries)):
             return ""
         allowed = [word.strip() for entry in entries for word in _entry_pattern(entry).split(",")]
-        if any(name in allowed for name in names_of):
+        if any(name in allowed for name in names):
             return ""
         return f"the role {self.role.name} may open only {', '.join(allowed)}"
 
 
 def entry_names_tool(entry: str, tool: Tool) -> bool:
     """Whether an entry of a tool list (`Bash`, `mcp__github__*`, `Bash(git *)`) means the tool."""
-    bare = entry.partition("(")[0].strip()
+    bare = _entry_name(entry)
     own = (tool.name, *(alias.name for alias in tool.aliases))
     if "*" in bare:
         return fnmatch.fnmatchcase(tool.name, bare)
-    # `mcp__github` means all tools of that server, as in Claude Code.
-    return (
-        bare in own
-        or bare.lower() == tool.name.lower()
-        or mcp_server_of(tool.name) == bare.removeprefix(MCP_PREFIX) != bare
-    )
+    if bare in own or bare.lower() == tool.name.lower():
+        return True
+    # `mcp__github` means all tools of that server, as in Claude Code. A bare `mcp__` names no server.
+    server = mcp_server_of(tool.name)
+    return bool(server) and bare == f"{MCP_PREFIX}{server}"
 
 
 def unknown_entries(entries: Iterable[str], tools: tuple[Tool, ...]) -> tuple[str, ...]:
-    """The entries that mean no existing tool. Those of MCP servers come and go and are not reported."""
+    """The entries that mean no existing tool. Tools of MCP servers come and go and are not reported."""
     return tuple(
         entry
         for entry in entries
-        if not is_mcp_name(entry)
-        and "*" not in entry.partition("(")[0]
+        if not mcp_server_of(_entry_name(entry))
+        and "*" not in _entry_name(entry)
         and not any(entry_names_tool(entry, tool) for tool in tools)
     )
 
 
 def _denies_tool(entry: str, tool: Tool) -> bool:
     """Whether an entry denies the tool like a rule: `Edit` means every tool that edits."""
-    return entry_names_tool(entry, tool) or names_tool(
-        parse_rule("deny", entry.partition("(")[0], "a role"), tool
-    )
+    rule = parse_rule("deny", entry.partition("(")[0], "a role")
+    return entry_names_tool(entry, tool) or names_tool(rule, tool)
 
 
 def _is_listed(tool: Tool, entries: tuple[str, ...]) -> bool:
     return any(entry_names_tool(entry, tool) for entry in entries) or (
         bool(entries) and tool.name in ALWAYS_ALLOWED
     )
+
+
+def _entry_name(entry: str) -> str:
+    return entry.partition("(")[0].strip()
 
 
 def _entry_pattern(entry: str) -> str:

@@ -17,13 +17,6 @@ OUTSIDE_TOOLS = (MCP_PREFIX, "list_mcp_", "read_mcp_")
 MCP_START_SECONDS = 15.0
 # The mention that adds resources of MCP servers to a prompt.
 MCP_MENTION = "mcp"
-
-
-def is_outside_text(tool: Tool, sends: bool) -> bool:
-    """Whether a result holds text from outside. `sends`: the call went over the network."""
-    return sends or tool.kind == "fetch" or tool.name.startswith(OUTSIDE_TOOLS)
-
-
 STRICTNESS: dict[Level, int] = {"allow": 0, "ask": 1, "deny": 2}
 CHANGING_CAPABILITIES = frozenset(
     {
@@ -45,7 +38,7 @@ CHANGING_CAPABILITIES = frozenset(
         "agent.self",
     }
 )
-# What the build profile can hold: it has no network, and a checkpoint undoes what it wrote.
+# What the build profile contains: it has no network, and a checkpoint undoes what it wrote.
 CONFINED_CAPABILITIES = frozenset({"fs.read", "fs.write", "code.exec", "vcs.local"})
 SENDING_CAPABILITIES = frozenset({"net.egress", "code.remote"})
 HARMLESS_CAPABILITIES = frozenset({"fs.read", "ask.person", "none"})
@@ -56,10 +49,15 @@ EDIT_KINDS = frozenset({"edit", "move"})
 DECIDER_SECONDS = 5.0
 
 
+def is_outside_text(tool: Tool, sends: bool) -> bool:
+    """Whether a result contains text from outside. `sends`: the call went over the network."""
+    return sends or tool.kind == "fetch" or tool.name.startswith(OUTSIDE_TOOLS)
+
+
 @dataclass(frozen=True, slots=True)
 class Circumstances:
     """The situation a call is judged in. `typed`: the user at the screen wrote this very call. `is_held`: a
-    full sandbox holds programs. `has_read_outside`: text from the network is in the conversation.
+    full sandbox contains programs. `has_read_outside`: text from the network is in the conversation.
     `is_planning`: plan mode applies to the agent."""
 
     mode: Mode
@@ -101,11 +99,11 @@ async def judge_call(
 
 
 def _only_reads(judged: Judged, verdict: Verdict) -> bool:
-    """Whether plan mode lets a call be judged. Decided by what the call can do, never by its name: a kind or
+    """Whether a call may be judged in plan mode. What the call can do decides, never its name: a kind or
     capability that is not known to only read is refused."""
     tool = judged.tool
     if tool.kind == "execute":
-        # A command line that was proven to only read, in a sandbox where it cannot do more.
+        # A command line that was proven to only read, in a sandbox that prevents everything else.
         return verdict.level == "allow" and verdict.sandbox == "read"
     if verdict.capabilities & CHANGING_CAPABILITIES and not verdict.capabilities <= FILE_CAPABILITIES:
         return False
@@ -115,21 +113,17 @@ def _only_reads(judged: Judged, verdict: Verdict) -> bool:
 
 
 def _is_allowed_mcp_read(tool: Tool, match: RuleMatch | None) -> bool:
-    """Whether plan mode lets an MCP tool be judged: it says that it only reads, and a rule of the user names
-    it. Neither is enough alone."""
-    is_mcp = tool.kind == "fetch" and tool.name.startswith(OUTSIDE_TOOLS)
-    return (
-        is_mcp
-        and not tool.capabilities & SENDING_CAPABILITIES
-        and match is not None
-        and match.level == "allow"
-    )
+    """Whether plan mode lets a call of an MCP tool be judged: the tool declares that it only reads, and the
+    user has a rule that allows it. Neither is enough alone."""
+    only_reads = tool.kind == "fetch" and not tool.capabilities & SENDING_CAPABILITIES
+    is_allowed = match is not None and match.level == "allow"
+    return only_reads and is_allowed and tool.name.startswith(OUTSIDE_TOOLS)
 
 
 def _apply_rules_and_mode(
     verdict: Verdict, judged: Judged, match: RuleMatch | None, circumstances: Circumstances
 ) -> Verdict:
-    """An ask after rules and mode are applied."""
+    """The verdict after rules and mode are applied to an ask."""
     if match is not None and match.level == "allow" and _rule_may_allow(verdict, circumstances):
         return replace(verdict, level="allow", rules=(*verdict.rules, str(match)))
     asked_for = match is not None and match.level == "ask"
@@ -151,7 +145,7 @@ def _apply_rules_and_mode(
 
 
 def _rule_may_allow(verdict: Verdict, circumstances: Circumstances) -> bool:
-    """Once text from the network is in the conversation, no remembered rule may send anything back there."""
+    """Once text from the network is in the conversation, no stored rule may allow sending anything there."""
     sends = bool(verdict.capabilities & SENDING_CAPABILITIES)
     return verdict.may_remember and not (sends and circumstances.has_read_outside)
 
@@ -162,7 +156,7 @@ def _is_edit(verdict: Verdict, judged: Judged) -> bool:
 
 
 def _is_confined(verdict: Verdict, judged: Judged) -> bool:
-    """Whether the sandbox holds a program that works in a trusted folder."""
+    """Whether the sandbox contains a program that works in a trusted folder."""
     if not judged.context.session.trusted or verdict.sandbox != "build" or not verdict.may_remember:
         return False
     return bool(verdict.capabilities) and verdict.capabilities <= CONFINED_CAPABILITIES
@@ -208,21 +202,20 @@ def _default_verdict(judged: Judged) -> Verdict:
     only_reads = tool.kind in READ_ONLY_KINDS or tool.capabilities & CHANGING_CAPABILITIES
     if only_reads and not _can_change(judged) and _is_inside(judged):
         return Verdict("allow", capabilities=tool.capabilities)
-    words = {
-        "edit": "it changes files",
-        "delete": "it deletes files",
-        "move": "it moves files",
-        "execute": "it runs a program",
-        "fetch": "it goes over the network",
+    reasons = {
+        "edit": ("it changes files", 20),
+        "delete": ("it deletes files", 40),
+        "move": ("it moves files", 20),
+        "execute": ("it runs a program", 40),
+        "fetch": ("it goes over the network", 40),
     }
-    risk = {"edit": 20, "move": 20, "delete": 40, "execute": 40, "fetch": 40}.get(tool.kind, 30)
-    reason = words.get(tool.kind, f"no rule covers {tool.name}")
+    reason, risk = reasons.get(tool.kind, (f"no rule covers {tool.name}", 30))
     return Verdict("ask", reason, risk, tool.capabilities)
 
 
 def _can_change(judged: Judged) -> bool:
-    """Whether the call can change anything. A tool that writes files says of a call that only reads that it
-    is concurrent."""
+    """Whether the call can change anything. A tool that writes files reports a call that only reads as
+    concurrent."""
     tool = judged.tool
     if not tool.capabilities & CHANGING_CAPABILITIES:
         return False

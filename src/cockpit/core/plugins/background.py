@@ -59,7 +59,7 @@ class _ObserverQueue:
         self._warn = warn
         self._queue: deque[Envelope] = deque(maxlen=QUEUE_SIZE)
         self._task: asyncio.Task[None] | None = None
-        self._said = False
+        self._has_warned = False
 
     def put(self, envelope: Envelope) -> None:
         self._queue.append(envelope)
@@ -78,14 +78,11 @@ class _ObserverQueue:
             envelope = self._queue.popleft()
             try:
                 await self.observer.see(envelope)
-            # Plugin code: an observer that raises goes on with the next event.
+            # Plugin code: an observer that raises continues with the next event.
             except (Exception, SystemExit) as error:
-                self._complain(error)
-
-    def _complain(self, error: Exception | SystemExit) -> None:
-        if not self._said:
-            self._said = True
-            self._warn(f"the observer {self.observer.name} failed: {type(error).__name__}: {error}")
+                if not self._has_warned:
+                    self._has_warned = True
+                    self._warn(f"the observer {self.observer.name} failed: {type(error).__name__}: {error}")
 
 
 STOP_SECONDS = 2.0
@@ -106,10 +103,10 @@ class Residents:
 
     def keep(self, residents: tuple[Resident, ...]) -> None:
         """Run exactly these residents; one that already runs is not restarted."""
-        wanted = {one.name: one for one in residents}
-        for name in [name for name in self._tasks if name not in wanted]:
+        by_name = {resident.name: resident for resident in residents}
+        for name in [name for name in self._tasks if name not in by_name]:
             self._leaving.add(asyncio.create_task(self._end(name, *self._tasks.pop(name))))
-        for name, resident in wanted.items():
+        for name, resident in by_name.items():
             if name not in self._tasks:
                 stop = asyncio.Event()
                 self._tasks[name] = asyncio.create_task(self._live(resident, stop)), stop
@@ -117,7 +114,7 @@ class Residents:
     async def stop(self) -> None:
         """Stop them all; one that has not ended after 2 s is cancelled."""
         running, self._tasks = self._tasks, {}
-        ends = [self._end(name, *one) for name, one in running.items()]
+        ends = [self._end(name, *task) for name, task in running.items()]
         await asyncio.gather(*ends, *self._leaving)
 
     async def _end(self, name: str, task: "asyncio.Task[None]", stop: asyncio.Event) -> None:
@@ -125,37 +122,37 @@ class Residents:
         _, late = await asyncio.wait((task,), timeout=STOP_SECONDS)
         if late:
             task.cancel()
-        self._say(name, "stopped")
+        self._show(name, "stopped")
 
     async def _live(self, resident: Resident, stop: asyncio.Event) -> None:
         wait = FIRST_BACKOFF
         context = ResidentContext(
-            self._root, self._session, lambda text: self._say(resident.name, text), self._emit_foreign
+            self._root, self._session, lambda text: self._show(resident.name, text), self._emit_panel
         )
         while not stop.is_set():
-            self._say(resident.name, "starting")
+            self._show(resident.name, "starting")
             started = asyncio.get_running_loop().time()
             try:
                 async with resident.run(context):
                     # Keep the state it reported itself while it started.
                     if self._states[resident.name] == "starting":
-                        self._say(resident.name, "running")
+                        self._show(resident.name, "running")
                     await stop.wait()
             # Plugin code: a resident that fails is started again, with backoff.
             except (Exception, SystemExit) as error:
-                self._say(resident.name, f"failed: {type(error).__name__}: {error}")
+                self._show(resident.name, f"failed: {type(error).__name__}: {error}")
             if asyncio.get_running_loop().time() - started > MAX_BACKOFF:
                 wait = FIRST_BACKOFF
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), wait)
             wait = min(2 * wait, MAX_BACKOFF)
 
-    def _say(self, name: str, state: str) -> None:
+    def _show(self, name: str, state: str) -> None:
         self._states[name] = state
-        rows = tuple(PanelRow(one, its) for one, its in sorted(self._states.items()))
+        rows = tuple(PanelRow(name, state) for name, state in sorted(self._states.items()))
         self._emit(PanelChanged("residents", rows))
 
-    def _emit_foreign(self, event: object) -> None:
+    def _emit_panel(self, event: object) -> None:
         if not isinstance(event, PanelChanged):
             raise TypeError(f"a resident emits PanelChanged, not {type(event).__name__}")
         self._emit(event)

@@ -1,9 +1,9 @@
 """What plugins registered for one root, layered and shadowed, and what their hooks cost.
 
 Within one layer the same name twice is an error that names both plugins; a higher layer (built-in < plugin <
-user < project) hides a lower one. A file's command never takes the name of a command registered in code; it
-is renamed to `/layer:name`, because users may type secrets after such names. Every skill that a user may use
-gets a command. Plugin code runs here in a worker thread.
+user < project) hides a lower one. A file's command never takes the name of a command registered in code,
+because users may type secrets after such names; it is renamed to `/layer:name`. Every skill that a user may
+use gets a command. Plugin code runs here in a worker thread.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
+from typing import ParamSpec, TypeVar, cast
 
 import pluggy
 
@@ -36,10 +36,6 @@ from cockpit.plugin.values import (
     name_of,
 )
 from cockpit.settings.files import EffectiveSettings
-
-if TYPE_CHECKING:
-    pass
-
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -104,7 +100,7 @@ LAYERS: tuple[Layer, ...] = ("built-in", "plugin", "user", "project", "flags", "
 
 @dataclass(frozen=True, slots=True)
 class CatalogEntry:
-    """A registered value: who registered it, in which layer, and which files it hides (`hides`)."""
+    """A registered value: who registered it, in which layer, and the files it hides (`hides`)."""
 
     hook: str
     name: str
@@ -175,14 +171,14 @@ class _Registrar:
     unloaded: list[Unloaded] = field(default_factory=list)
 
     def __call__(self, value: object) -> None:
-        if isinstance(value, Source):
-            for one in cast("Iterable[object]", value.find(self.scope)):
-                if isinstance(one, Unloaded):
-                    self.unloaded.append(one)
-                else:
-                    self._take(one, value.layer)
+        if not isinstance(value, Source):
+            self._take(value, self.layer)
             return
-        self._take(value, self.layer)
+        for found in cast("Iterable[object]", value.find(self.scope)):
+            if isinstance(found, Unloaded):
+                self.unloaded.append(found)
+            else:
+                self._take(found, value.layer)
 
     def changed(self) -> None:
         self.on_change()
@@ -194,10 +190,8 @@ class _Registrar:
         if isinstance(value, Tool) and not value.capabilities:
             raise ValueError(f"tool {value.name} names no capabilities, so it is not exposed")
         origin = getattr(value, "origin", None)
-        if isinstance(origin, Origin):
-            layer = origin.layer
-        else:
-            origin = None
+        origin = origin if isinstance(origin, Origin) else None
+        layer = origin.layer if origin is not None else layer
         name, value = name_of(value), self.meter.metered(value, self.plugin, self.hook)
         self.entries.append(CatalogEntry(self.hook, name, value, self.plugin, layer, origin=origin))
 
@@ -230,24 +224,14 @@ def build_catalog(
             warnings.append(f"plugin {plugin.name} ({plugin.distribution}): {state.found.reason}")
         states.append(state)
         entries += own
-    with_commands = qualify_file_commands(add_skill_commands(entries, settings.words("skills.disabled")))
-    entries_in_force = _resolve_layers(with_commands, warnings)
+    in_force = _resolve_layers(_add_commands(entries, settings.words("skills.disabled")), warnings)
     by_hook: dict[str, dict[str, CatalogEntry]] = {hook: {} for hook in HOOKS}
-    for entry in entries_in_force:
+    for entry in in_force:
         by_hook[entry.hook][entry.name] = entry
-    faults = _collect_faults(entries_in_force, unloaded)
-    return PluginCatalog(
-        tuple(entries_in_force), tuple(states), tuple(warnings), by_hook, unloaded, meter, faults
-    )
-
-
-def _collect_faults(
-    entries: list[CatalogEntry], unloaded: Mapping[str, tuple[Unloaded, ...]]
-) -> tuple[FileProblem, ...]:
-    """The rejected parts of files, without repetition."""
-    origins = [entry.origin for entry in entries if entry.origin is not None]
-    origins += [one.origin for ones in unloaded.values() for one in ones]
-    return tuple(dict.fromkeys(fault for origin in origins for fault in origin.refused))
+    origins = [entry.origin for entry in in_force if entry.origin is not None]
+    origins += [file.origin for files in unloaded.values() for file in files]
+    faults = tuple(dict.fromkeys(fault for origin in origins for fault in origin.refused))
+    return PluginCatalog(tuple(in_force), tuple(states), tuple(warnings), by_hook, unloaded, meter, faults)
 
 
 def plugin_scope(
@@ -290,8 +274,11 @@ def _run_hooks(
             try:
                 # What a plugin prints must not get into an answer on stdout.
                 with contextlib.redirect_stdout(sys.stderr):
-                    _reject_coroutine(
-                        implementation.function(*(arguments[name] for name in implementation.argnames))
+                    answer = implementation.function(*(arguments[name] for name in implementation.argnames))
+                if inspect.iscoroutine(answer):
+                    answer.close()
+                    raise TypeError(
+                        "it is `async def`; hooks must be plain functions, what they register may be async"
                     )
             # Plugin code: a hook that raises (also `sys.exit`) does not affect other hooks.
             except (Exception, SystemExit) as error:
@@ -306,26 +293,23 @@ def _run_hooks(
     return PluginState(plugin, names, plugin.seconds + sum(seconds.values()), seconds), entries
 
 
-def _reject_coroutine(answer: object) -> None:
-    """Raise TypeError for an `async def` hook, which nothing awaits."""
-    if inspect.iscoroutine(answer):
-        answer.close()
-        raise TypeError("it is `async def`; hooks are plain functions, what they register may be async")
-
-
 def _resolve_layers(entries: list[CatalogEntry], warnings: list[str]) -> list[CatalogEntry]:
     """The entries in force: the first of each layer, the highest of the layers."""
     in_force: dict[tuple[str, str], CatalogEntry] = {}
-    for entry in sorted(entries, key=lambda one: LAYERS.index(one.layer)):
+    for entry in sorted(entries, key=lambda entry: LAYERS.index(entry.layer)):
         key = entry.hook, entry.name
         lower = in_force.get(key)
         if lower is not None and lower.layer == entry.layer:
             kind = entry.hook.removeprefix("register_")
-            both = f"registered by both {lower.plugin} and {entry.plugin}; the one of {lower.plugin} is used"
-            message = f"{both}; switch one of them off in settings"
             if lower.plugin == entry.plugin:
-                message = f"registered twice by {entry.plugin}; the first is used; rename the other one"
-            warnings.append(f"{kind}: {entry.name} is {message}")
+                fault = f"registered twice by {entry.plugin}; the first is used; rename the other"
+            else:
+                first = lower.plugin
+                fault = (
+                    f"registered by both {first} and {entry.plugin}; the one of {first} is used; "
+                    "switch one of them off in settings"
+                )
+            warnings.append(f"{kind}: {entry.name} is {fault}")
             continue
         shadows = f"{lower.layer} ({lower.plugin})" if lower else ""
         hides = entry.origin.shadows if entry.origin else ()
@@ -335,10 +319,10 @@ def _resolve_layers(entries: list[CatalogEntry], warnings: list[str]) -> list[Ca
     return list(in_force.values())
 
 
-def qualify_file_commands(entries: "Iterable[CatalogEntry]") -> "list[CatalogEntry]":
-    """`entries`, in which a file's command with the name of a command in code is renamed:
-    `/project:connect`."""
-    entries = list(entries)
+def _add_commands(entries: list[CatalogEntry], disabled: Collection[str]) -> list[CatalogEntry]:
+    """`entries` with a command for each skill, in which a file's command with the name of a command in code
+    is renamed: `/project:connect`."""
+    entries = _add_skill_commands(entries, disabled)
     reserved = {
         name
         for entry in entries
@@ -348,7 +332,7 @@ def qualify_file_commands(entries: "Iterable[CatalogEntry]") -> "list[CatalogEnt
     return [_qualify_command(entry, reserved) for entry in entries]
 
 
-def _qualify_command(entry: "CatalogEntry", reserved: set[str]) -> "CatalogEntry":
+def _qualify_command(entry: CatalogEntry, reserved: set[str]) -> CatalogEntry:
     command, origin = entry.value, entry.origin
     if not isinstance(command, Command) or origin is None:
         return entry
@@ -356,8 +340,8 @@ def _qualify_command(entry: "CatalogEntry", reserved: set[str]) -> "CatalogEntry
     if entry.name not in reserved:
         return replace(entry, value=command)
     name = f"{entry.layer}:{entry.name}"
-    reason = f"/{entry.name} is a command of cockpit's own; this one is /{name}"
-    fault = FileProblem(origin.file, 0, reason, "call the file something else")
+    reason = f"/{entry.name} is one of cockpit's commands, so this file's command is /{name}"
+    fault = FileProblem(origin.file, 0, reason, "rename the file")
     origin = replace(origin, refused=(*origin.refused, fault))
     return replace(entry, name=name, value=replace(command, name=name, origin=origin), origin=origin)
 
@@ -365,36 +349,32 @@ def _qualify_command(entry: "CatalogEntry", reserved: set[str]) -> "CatalogEntry
 SKILL_COMMAND = "skill"
 
 
-def add_skill_commands(entries: "Iterable[CatalogEntry]", disabled: Collection[str]) -> "list[CatalogEntry]":
+def _add_skill_commands(entries: list[CatalogEntry], disabled: Collection[str]) -> list[CatalogEntry]:
     """`entries` with a command for each skill the user may use. A skill replaces a command file of its name
     and layer; a command registered in code keeps its name."""
     entries = [_disable_skill(entry) if entry.name in disabled else entry for entry in entries]
-    using = next(
-        (entry.value for entry in entries if _is_command(entry) and entry.name == SKILL_COMMAND), None
-    )
+    commands = [entry for entry in entries if isinstance(entry.value, Command)]
+    using = next((entry.value for entry in commands if entry.name == SKILL_COMMAND), None)
     if not isinstance(using, Command):
         return entries
-    reserved = {(entry.name, entry.layer) for entry in entries if _is_command(entry) and entry.origin is None}
-    commands = {
+    reserved = {(entry.name, entry.layer) for entry in commands if entry.origin is None}
+    added = {
         (entry.name, entry.layer): replace(
             entry, hook="register_commands", value=_skill_command(entry.value, using)
         )
         for entry in entries
-        if isinstance(entry.value, Skill)
-        and entry.value.for_user
-        and (entry.name, entry.layer) not in reserved
+        if isinstance(entry.value, Skill) and entry.value.for_user
     }
-    others = [
-        entry for entry in entries if not (_is_command(entry) and (entry.name, entry.layer) in commands)
-    ]
-    return [*others, *commands.values()]
+    added = {key: entry for key, entry in added.items() if key not in reserved}
+    kept = (
+        entry
+        for entry in entries
+        if not isinstance(entry.value, Command) or (entry.name, entry.layer) not in added
+    )
+    return [*kept, *added.values()]
 
 
-def _is_command(entry: "CatalogEntry") -> bool:
-    return isinstance(entry.value, Command)
-
-
-def _disable_skill(entry: "CatalogEntry") -> "CatalogEntry":
+def _disable_skill(entry: CatalogEntry) -> CatalogEntry:
     """The same skill, listed but not used."""
     skill = entry.value
     if not isinstance(skill, Skill):

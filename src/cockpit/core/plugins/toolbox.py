@@ -1,4 +1,4 @@
-"""The tools of one agent: which are sent to the model, which wait to be searched, the names other agents use
+"""The tools of one agent: those sent to the model, those that wait to be searched, the names other agents use
 for them, and the check of arguments against a tool's JSON Schema.
 
 The sent tools keep their order and bytes from turn to turn; a deferred tool that was found is appended.
@@ -7,7 +7,7 @@ The sent tools keep their order and bytes from turn to turn; a deferred tool tha
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, cast
+from typing import Any
 
 from cockpit.core.plugins.catalog import PluginCatalog
 from cockpit.plugin.models import ToolSchema
@@ -18,16 +18,10 @@ from cockpit.suggestions import closest_names
 
 
 class AgentToolbox:
-    """The tools of one agent. `allowed` None means all; `withholds` returns why a tool is not available, or
-    an empty string. Both are enforced when a call runs."""
+    """The tools of one agent. `withholds` returns why a tool is not available to it, or an empty string; this
+    is enforced when a call runs."""
 
-    def __init__(
-        self,
-        catalog: PluginCatalog,
-        allowed: tuple[str, ...] | None = None,
-        withholds: Callable[[Tool], str] | None = None,
-    ) -> None:
-        self._allowed = allowed
+    def __init__(self, catalog: PluginCatalog, withholds: Callable[[Tool], str] | None = None) -> None:
         self._withholds = withholds
         self._found: list[str] = []
         self.use(catalog)
@@ -40,10 +34,6 @@ class AgentToolbox:
         for tool in tools:
             for alias in tool.aliases:
                 self._aliases.setdefault(alias.name, (tool, alias))
-        allowed = self._allowed
-        if allowed is not None:
-            names = {self._name(one, named) for one in allowed}
-            named = {name: tool for name, tool in named.items() if name in names}
         reasons = {name: self._withholds(tool) for name, tool in named.items()} if self._withholds else {}
         self._withheld = {name: reason for name, reason in reasons.items() if reason}
         self._tools = {name: tool for name, tool in named.items() if name not in self._withheld}
@@ -52,8 +42,7 @@ class AgentToolbox:
     def tokens(self) -> int:
         """An estimate of the tokens of the tools that are sent."""
         if not self._tokens:
-            rows = [[schema.name, schema.description, dict(schema.parameters)] for schema in self.schemas()]
-            self._tokens = len(json.dumps(rows)) // 4
+            self._tokens = len(json.dumps(self.schema_rows())) // 4
         return self._tokens
 
     def tools(self) -> tuple[Tool, ...]:
@@ -66,15 +55,18 @@ class AgentToolbox:
         return (*always, *found)
 
     def schemas(self) -> tuple[ToolSchema, ...]:
-        return tuple(ToolSchema(one.name, one.description, one.parameters) for one in self.sent())
+        return tuple(ToolSchema(tool.name, tool.description, tool.parameters) for tool in self.sent())
+
+    def schema_rows(self) -> list[list[Json]]:
+        """Name, description and parameters of the tools that are sent."""
+        return [[tool.name, tool.description, dict(tool.parameters)] for tool in self.sent()]
 
     def fingerprint(self) -> str:
         """Twelve hex digits over the bytes of the tool list."""
-        rows = [[schema.name, schema.description, dict(schema.parameters)] for schema in self.schemas()]
-        return hashlib.sha256(json.dumps(rows).encode()).hexdigest()[:12]
+        return hashlib.sha256(json.dumps(self.schema_rows()).encode()).hexdigest()[:12]
 
     def find(self, name: str, arguments: Arguments) -> tuple[Tool, Arguments] | None:
-        """The tool `name` means, and the arguments under our names."""
+        """The tool `name` means, and the arguments under their names in this tool."""
         if (tool := self._tools.get(name)) is not None:
             return tool, _rename_arguments(arguments, tool)
         for known, (tool, alias) in self._aliases.items():
@@ -103,17 +95,12 @@ class AgentToolbox:
         else:
             words = [word for word in query.lower().replace("_", " ").split() if word]
             scored = [(_search_score(tool, words), tool) for tool in deferred]
-            hits = [tool for score, tool in sorted(scored, key=lambda one: -one[0]) if score][:8]
+            hits = [tool for score, tool in sorted(scored, key=lambda pair: -pair[0]) if score][:8]
         for tool in hits:
             if tool.name not in self._found:
                 self._found.append(tool.name)
                 self._tokens = 0
         return tuple(hits)
-
-    def _name(self, name: str, named: Mapping[str, Tool]) -> str:
-        if name in named:
-            return name
-        return self._aliases[name][0].name if name in self._aliases else name
 
 
 def _rename_arguments(arguments: Arguments, tool: Tool) -> Arguments:
@@ -122,20 +109,20 @@ def _rename_arguments(arguments: Arguments, tool: Tool) -> Arguments:
     for alias in tool.aliases:
         if alias.name == tool.name:
             arguments = _reshape_arguments(arguments, alias)
-    properties = cast("Mapping[str, Json]", tool.parameters.get("properties") or {})
+    properties = _properties(tool)
     if all(name in properties for name in arguments):
         return arguments
     renamed = {theirs: ours for alias in tool.aliases for theirs, ours in alias.arguments}
-    foreign = {
+    unknown = {
         name: ours for name, ours in renamed.items() if name not in properties and ours not in arguments
     }
-    return _translate_arguments(arguments, Alias(tool.name, tuple(foreign.items())), tool)
+    return _translate_arguments(arguments, Alias(tool.name, tuple(unknown.items())), tool)
 
 
 def _translate_arguments(arguments: Arguments, alias: Alias, tool: Tool) -> Arguments:
     """Translate another agent's argument names, in any case and with or without underscores. Arguments that
     we do not have are dropped when the alias says so."""
-    properties = cast("Mapping[str, Json]", tool.parameters.get("properties") or {})
+    properties = _properties(tool)
     ours = {_fold_name(name): name for name in properties}
     ours |= {_fold_name(theirs): own for theirs, own in alias.arguments}
     out: dict[str, Json] = {}
@@ -179,12 +166,12 @@ MAX_FAULT_LENGTH = 500
 def check_arguments(tool: Tool, arguments: Arguments) -> None:
     """Raises `ArgumentsInvalid` with all missing, unknown and invalid arguments.
 
-    Whatever a schema says beyond names and plain types is left to `jsonschema`. A scalar sent as a string is
+    `jsonschema` checks whatever a schema says beyond names and plain types. A scalar sent as a string is
     passed to the tool's own parser, because small models send such.
     """
     properties = _properties(tool)
     required = tool.parameters.get("required")
-    needed = [one for one in required if isinstance(one, str)] if isinstance(required, list) else []
+    needed = [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
     faults = [f"`{name}` is missing" for name in needed if arguments.get(name) is None]
     if tool.parameters.get("additionalProperties") is False:
         known = ", ".join(properties) or "none"
@@ -217,7 +204,7 @@ def _is_plain(schema: Json, value: Json) -> bool:
 
 
 def _schema_faults(tool: Tool, arguments: Arguments) -> list[str]:
-    """What is wrong, without repetition, and no more than a model can use."""
+    """The faults, without repetition, and no more than a model can use."""
     faults: dict[str, None] = {}
     try:
         for error in _validator(tool).iter_errors(_coerce_scalars(tool, arguments)):
@@ -226,10 +213,10 @@ def _schema_faults(tool: Tool, arguments: Arguments) -> list[str]:
             faults[f"`{where}`: {message}" if where else message] = None
             if len(faults) >= MAX_FAULTS:
                 break
-    # An invalid or endless schema says nothing about the arguments; its author checks
-    # them, too. jsonschema may raise any error for such a schema.
+    # An invalid or endless schema says nothing about the arguments, which its author checks too. jsonschema
+    # may raise any error for such a schema.
     except Exception:
-        return list(faults)
+        pass
     return list(faults)
 
 

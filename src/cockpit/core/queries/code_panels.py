@@ -14,33 +14,33 @@ REFRESH_SECONDS = 0.5
 MAX_PROBLEMS = 500
 MAX_IDLE_REFRESHES = 20
 SEVERITIES = ("error", "warning", "info", "hint")
-# The first paint and the first prompt come before that.
+# Leaves time for the first paint and the first prompt.
 WARM_AFTER = 1.0
 
 
 class CodePanels:
-    """The panels of one session. `emit` is its log's. With `warm`, for a user who watches, the index and the
-    main language's server start soon, and changed files are reported."""
+    """The panels of one session; `emit` writes to its log. With `warm`, for a user at the screen, the index
+    and the main language's server start soon, and changed files are reported."""
 
     def __init__(
         self, navigator: LiveNavigator, root: str, emit: Callable[[Event], object], warm: bool
     ) -> None:
         self._navigator = navigator
         self._root = root
-        self._looked_on = warm
+        self._is_watched = warm
         self._emit = emit
         self._shown: dict[str, tuple[PanelRow, ...]] = {"servers": (), "problems": ()}
-        self._waiting: asyncio.TimerHandle | None = None
-        self._files: asyncio.TimerHandle | None = None
-        self._unwatch = navigator.life.watch(self._heard)
+        self._update: asyncio.TimerHandle | None = None
+        self._updated_at = 0.0
+        self._file_report: asyncio.TimerHandle | None = None
+        self._unwatch = navigator.life.watch(self._schedule)
         self._unwatch_files: Callable[[], None] | None = None
-        self._progress, self._stood = (0, 0), 0
-        self._told = 0.0  # when, on the loop's clock
+        self._progress, self._idle_refreshes = (0, 0), 0
         loop = asyncio.get_running_loop()
         self._warming = loop.call_later(WARM_AFTER, self._warm) if warm else None
 
     def close(self) -> None:
-        for timer in (self._waiting, self._files, self._warming):
+        for timer in (self._update, self._file_report, self._warming):
             if timer is not None:
                 timer.cancel()
         self._unwatch()
@@ -49,15 +49,16 @@ class CodePanels:
 
     def _warm(self) -> None:
         self._navigator.life.warm()
-        self._heard()
+        self._schedule()
 
-    def _heard(self) -> None:
-        if self._waiting is None:
+    def _schedule(self) -> None:
+        if self._update is None:
             loop = asyncio.get_running_loop()
-            self._waiting = loop.call_at(max(loop.time(), self._told + REFRESH_SECONDS), self._tell)
+            due = max(loop.time(), self._updated_at + REFRESH_SECONDS)
+            self._update = loop.call_at(due, self._update_panels)
 
-    def _tell(self) -> None:
-        self._waiting, self._told = None, asyncio.get_running_loop().time()
+    def _update_panels(self) -> None:
+        self._update, self._updated_at = None, asyncio.get_running_loop().time()
         live = self._navigator.life.now
         servers = [_server_row(row) for row in self._navigator.servers()]
         if live.index is not None:
@@ -65,37 +66,36 @@ class CodePanels:
             done, known = live.index.progress
             if done < known:
                 servers.append(_index_row(done, known))
-                self._look_again((done, known))
-        elif self._looked_on:
-            self._look_again((0, 0))  # it begins in a moment
+                self._schedule_again((done, known))
+        elif self._is_watched:
+            self._schedule_again((0, 0))  # The index begins soon.
         published = live.servers.published() if live.servers is not None else {}
-        problems = sorted((row for rows in published.values() for row in rows), key=_problem_key)[
-            :MAX_PROBLEMS
-        ]
+        problems = sorted((row for rows in published.values() for row in rows), key=_problem_key)
         self._show("servers", tuple(servers))
-        self._show("problems", tuple(_problem_row(row) for row in problems))
+        self._show("problems", tuple(map(_problem_row, problems[:MAX_PROBLEMS])))
 
-    def _look_again(self, progress: tuple[int, int]) -> None:
+    def _schedule_again(self, progress: tuple[int, int]) -> None:
         """Update again until the index is complete; give up when it makes no progress."""
-        self._stood = self._stood + 1 if progress == self._progress else 0
+        self._idle_refreshes = self._idle_refreshes + 1 if progress == self._progress else 0
         self._progress = progress
-        if self._stood < MAX_IDLE_REFRESHES:
-            self._heard()
+        if self._idle_refreshes < MAX_IDLE_REFRESHES:
+            self._schedule()
 
     def _watch_files(self) -> None:
         """Watch the root once servers and index have begun: they share one watcher."""
-        if self._unwatch_files is None and self._looked_on:
+        if self._unwatch_files is None and self._is_watched:
             from cockpit.navigation import file_watcher
 
             self._unwatch_files = file_watcher.watch_root(self._root, self._files_changed)
 
     def _files_changed(self, paths: Sequence[str]) -> None:
-        if self._files is None:
-            self._files = asyncio.get_running_loop().call_later(REFRESH_SECONDS, self._tell_files)
+        if self._file_report is None:
+            loop = asyncio.get_running_loop()
+            self._file_report = loop.call_later(REFRESH_SECONDS, self._report_files)
 
-    def _tell_files(self) -> None:
+    def _report_files(self) -> None:
         """Report changed files without rows: a queue that keeps only the newest event would lose them."""
-        self._files = None
+        self._file_report = None
         self._emit(PanelChanged("files", ()))
 
     def _show(self, panel: str, rows: tuple[PanelRow, ...]) -> None:
@@ -111,12 +111,12 @@ def _server_row(row: ServerRow) -> PanelRow:
 def _index_row(done: int, known: int) -> PanelRow:
     """The progress of the index. Before the first answer of its process only one file is known."""
     if known <= 1:
-        return PanelRow("index  looks for files", "indexing", files_read=0)
+        return PanelRow("index  searching for files", "indexing", files_read=0)
     return PanelRow(f"index  {done} of {known} files", "indexing", files_read=done, files_known=known)
 
 
 def _problem_row(row: ProblemRow) -> PanelRow:
-    """A row whose Enter opens the location."""
+    """A row that opens the location on Enter."""
     place = f"{row.path}:{row.line}"
     return PanelRow(f"{place} {row.message}", row.severity, f"open {place}:{row.column}")
 

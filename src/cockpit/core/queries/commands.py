@@ -1,5 +1,5 @@
-"""Runs slash commands and plugin actions (plugins register them, see `cockpit.builtin.commands`), and what a
-session offers to other programs: tools with their schemas, prompts with their text."""
+"""Runs slash commands and plugin actions (plugins register them, see `cockpit.builtin.commands`), and lists
+what a session offers to other programs: tools with their schemas, prompts with their text."""
 
 import asyncio
 from dataclasses import replace
@@ -19,7 +19,7 @@ from cockpit.formats.substitution import TemplateValues, expand_template
 from cockpit.plugin.tools import Tool
 from cockpit.plugin.values import Action, AsPrompt, Command, Invoked, Show, Skill
 from cockpit.protocol.content import Text
-from cockpit.protocol.events import Noticed, Warned
+from cockpit.protocol.events import Noticed
 from cockpit.protocol.mcp_names import is_mcp_name
 from cockpit.protocol.messages import Json
 from cockpit.protocol.ops import Invoke
@@ -51,13 +51,13 @@ async def run_command(agent: Agent, op: Invoke) -> AsPrompt | None:
     plugin = services.catalog.owner(Command, command.name)
     text = str(op.arguments.get("text", ""))
     answer = await command.run(Invoked(text, op.arguments), build_context(agent, plugin))
-    told: dict[str, Json] = {"op": op.id, "command": command.name}
+    facts: dict[str, Json] = {"op": op.id, "command": command.name}
     match answer:
         case Show(content, data):
-            services.log.emit(Noticed(plugin, "show", content, {**data, **told}))
+            services.log.emit(Noticed(plugin, "show", content, {**data, **facts}))
         case Action(action, arguments):
-            told |= {"action": action, "arguments": dict(arguments)}
-            services.log.emit(Noticed(plugin, "action", (Text(action),), told))
+            facts |= {"action": action, "arguments": dict(arguments)}
+            services.log.emit(Noticed(plugin, "action", (Text(action),), facts))
         case AsPrompt():
             return replace(answer, model=_command_model(agent, answer.model))
     return None
@@ -72,7 +72,7 @@ def _command_model(agent: Agent, name: str) -> str:
     try:
         return choose_model(services.catalog, services.settings, name).name
     except ModelUnknown as error:
-        services.log.emit(Warned(f"{error.message}: the session's model answers", error.hint))
+        agent.warn(f"{error.message}; the session's model is used", error.hint)
         return ""
 
 
@@ -80,11 +80,13 @@ async def expand_prompt(agent: Agent, name: str, text: str) -> str:
     """The prompt of the file command `name`. Raises `CockpitError` when it makes none."""
     command = _find_command(agent, name)
     if command.hidden or command.origin is None:
-        raise CockpitError(f"/{name} is not a prompt", "prompts are the commands and skills of files")
+        raise CockpitError(
+            f"/{name} is not a prompt", "only commands and skills defined in files are prompts"
+        )
     plugin = agent.services.catalog.owner(Command, command.name)
     answer = await command.run(Invoked(text, {"text": text}), build_context(agent, plugin))
     if not isinstance(answer, AsPrompt):
-        raise CockpitError(f"/{name} shows something instead of a prompt", "run it in the cockpit")
+        raise CockpitError(f"/{name} does not make a prompt", "run it in cockpit")
     return answer.text
 
 
@@ -93,11 +95,9 @@ def _find_command(agent: Agent, name: str) -> Command:
     for command in commands:
         if name == command.name or name in command.aliases:
             return command
-    near = [one.name for one in commands if not one.hidden and (one.name.startswith(name[:2]))]
-    raise CockpitError(
-        f"there is no command /{name}",
-        f"near it: {', '.join(f'/{one}' for one in near[:4])}" if near else "/help lists them",
-    )
+    similar = [f"/{other.name}" for other in commands if not other.hidden and other.name.startswith(name[:2])]
+    hint = f"similar commands: {', '.join(similar[:4])}" if similar else "/help lists all commands"
+    raise CockpitError(f"there is no command /{name}", hint)
 
 
 async def answer_offering(agent: Agent, query: CatalogQuery) -> CatalogReply:
@@ -117,14 +117,14 @@ async def answer_offering(agent: Agent, query: CatalogQuery) -> CatalogReply:
 
 
 def _skill_text(skill: Skill, text: str) -> str:
-    """The skill's text with its arguments. Its embedded commands are not run: that is for the agent that
-    reads it."""
+    """The skill's text with its arguments. Its embedded commands are not run: the agent that reads it runs
+    them."""
     values = TemplateValues(text, skill.arguments, dialect=skill.dialect, name=skill.name)
     return expand_template(skill.body(), values).text
 
 
 def _tool_row(agent: Agent, tool: Tool) -> ToolRow:
-    looks = (
+    reads_only = (
         tool.kind in READ_ONLY_KINDS
         and tool.capabilities <= HARMLESS_CAPABILITIES
         and not tool.capabilities & CHANGING_CAPABILITIES
@@ -135,7 +135,7 @@ def _tool_row(agent: Agent, tool: Tool) -> ToolRow:
         tool.kind,
         cast("dict[str, Json]", dict(tool.parameters)),
         tuple(sorted(tool.capabilities)),
-        looks,
+        reads_only,
         agent.services.catalog.owner(Tool, tool.name),
     )
 
@@ -145,12 +145,9 @@ def _prompt_rows(agent: Agent) -> tuple[PromptRow, ...]:
     rows = []
     for command in catalog.all(Command):
         skill = catalog.get(Skill, command.name)
-        if command.hidden or is_mcp_name(command.name):
-            # Prompts of MCP servers are not passed on.
-            continue
-        if command.origin is None and skill is None:
-            # A command without a file is an action of cockpit.
-            continue
-        arguments = skill.arguments if skill is not None else ()
-        rows.append(PromptRow(command.name, command.description, command.hint, arguments))
+        # Prompts of MCP servers are not passed on, and a command without a file is an action of cockpit.
+        is_prompt = not is_mcp_name(command.name) and (command.origin is not None or skill is not None)
+        if is_prompt and not command.hidden:
+            arguments = skill.arguments if skill is not None else ()
+            rows.append(PromptRow(command.name, command.description, command.hint, arguments))
     return tuple(sorted(rows, key=lambda row: row.name))

@@ -1,7 +1,7 @@
 """Builds a session from its parts. Opens no file and starts nothing."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -39,7 +39,7 @@ from cockpit.settings.files import EffectiveSettings
 
 @dataclass(frozen=True, slots=True)
 class SessionParts:
-    """What a session is built from. `home` is its own folder, `file` its transcript."""
+    """The parts a session is built from. `home` is its own folder, `file` its transcript."""
 
     id: str
     file: Path
@@ -55,10 +55,12 @@ class SessionParts:
 def assemble_session(
     parts: SessionParts, past: PastSession, reload: Reload, on_close: Callable[[], None]
 ) -> AgentSession:
-    """The session, in the state its past left it in. Raises `SettingsInvalid`, `ModelUnknown`."""
+    """The session, in the state that `past` records. Raises `SettingsInvalid`, `ModelUnknown`."""
     settings, options, state = parts.settings, parts.options, past.state
     mode = _preferred_mode(settings, options.mode or (state.mode if past.envelopes else None))
-    redactor = _build_redactor(parts)
+    raw = settings.text("redaction.file_reads") == "raw"
+    secrets = secrets_of(parts.home.root, parts.trusted, os.environ)
+    redactor = Redactor(secrets, "raw" if raw else "redacted")
     log = SessionLog(parts.id, parts.transcript, tuple(past.envelopes), RedactionGate(redactor))
     model = _resolve_model(parts, log, _preferred_model(settings, options.model or state.model))
     seconds = options.approval_seconds or settings.number("approvals.seconds") or 0.0
@@ -96,7 +98,7 @@ def assemble_session(
     pool = SubagentPool(
         main,
         lambda: turns.budget.child(services.limits),
-        # Settings want a turn when a subagent ends in the background.
+        # With `agents.follow_up` a subagent that ends in the background starts a turn.
         lambda text: turns.add(QueuedPrompt(new_id(), state.origin, (Text(text),))),
     )
     main.agents = AgentOpener(main, pool)
@@ -113,7 +115,7 @@ def assemble_session(
 
 
 def _audit_changes(services: Services, mode: Mode, trusted: bool) -> Callable[[Envelope], None]:
-    """Writes changes of mode and trust to the audit log: they widen what runs without asking."""
+    """A watcher that audits changes of mode and trust, because they widen what runs without asking."""
     known = mode, trusted
 
     def see(envelope: Envelope) -> None:
@@ -130,16 +132,9 @@ def _audit_changes(services: Services, mode: Mode, trusted: bool) -> Callable[[E
     return see
 
 
-def _build_redactor(parts: SessionParts) -> Redactor:
-    environment: Mapping[str, str] = os.environ
-    secrets = secrets_of(parts.home.root, parts.trusted, environment)
-    raw = parts.settings.text("redaction.file_reads") == "raw"
-    return Redactor(secrets, "raw" if raw else "redacted")
-
-
 def _resolve_model(parts: SessionParts, log: SessionLog, model: str) -> str:
-    """The full name of the model. A stored session's model that no longer exists is replaced; one asked
-    for on the command line is an error."""
+    """The full name of the model. A stored session's model that no longer exists is replaced; an unknown
+    model of the command line is an error."""
     try:
         return choose_model(parts.catalog, parts.settings, model).name
     except ModelUnknown as error:

@@ -1,9 +1,9 @@
-"""The deck of this process: its sessions and what they share (plugins, workspaces, circuit breaker)."""
+"""The deck of this process: its sessions, and the plugins, workspaces and circuit breaker they share."""
 
 import asyncio
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -105,14 +105,13 @@ class LocalDeck:
         sandbox = parse_sandbox_use(settings.text("sandbox.use", "auto"))
         file = path or session_store.session_folder(root) / f"{id}.jsonl"
         transcript = Transcript(file, TranscriptHeader(id, root, time.time(), __version__))
-        # Read only now that this process is the writer, and cut a torn end.
+        # Read only now, when this process is the writer; a torn end is cut.
         loaded = await asyncio.to_thread(load_transcript, file, True) if path is not None else None
         past = read_past(loaded) if loaded is not None else PastSession()
         workspace, recovered = await self._workspace(root, sandbox)
         navigator = await self._navigator(root, catalog, trusted)
-        home = WorkingFolder(
-            root, workspace, navigator, checkpoints=CallCheckpoints(self._checkpoint_store(root))
-        )
+        checkpoints = CallCheckpoints(self._checkpoint_store(root))
+        home = WorkingFolder(root, workspace, navigator, checkpoints=checkpoints)
         parts = SessionParts(
             id, file, home, transcript, settings, catalog, trusted, self._breaker, self._options
         )
@@ -138,7 +137,7 @@ class LocalDeck:
             return self._workspaces[root], ()
         workspace = LocalWorkspace(root, str(paths.state()), sandbox=sandbox)
         self._workspaces[root] = workspace
-        return workspace, tuple(str(one) for one in await workspace.recover())
+        return workspace, tuple(map(str, await workspace.recover()))
 
     def _checkpoint_store(self, root: str) -> CheckpointStore:
         """The checkpoints all sessions of a root share. Nothing is created before a call writes."""
@@ -166,8 +165,8 @@ class LocalDeck:
         return managed.navigator
 
     async def _load_catalog(self, root: str, trusted: bool) -> tuple[EffectiveSettings, PluginCatalog]:
-        """Settings and catalog of a root, loaded in a thread because plugins run, with what MCP servers offer
-        now."""
+        """Settings and catalog of a root, loaded in a thread because plugins run, with the current offers of
+        MCP servers."""
         async with self._loading:
             settings, catalog = await asyncio.to_thread(self._build, root, trusted)
         return settings, self._servers.joined(root, trusted, settings, catalog)
@@ -181,7 +180,7 @@ class LocalDeck:
         if self._plugins is None:
             self._plugins = load_plugins(settings.words("plugins.disabled"))
         manager, found = self._plugins
-        environment: Mapping[str, str] = settings_files.load_environment(root, trusted)
+        environment = settings_files.load_environment(root, trusted)
         catalog = build_catalog(
             manager, found, root, settings, environment, trusted, lambda: self._changed(root), self._meter
         )
@@ -196,7 +195,7 @@ class LocalDeck:
         return self._options.trust
 
     def _changed(self, root: str) -> None:
-        """Handle a plugin's notice, from any thread, that it registers something else now."""
+        """A plugin reports, from any thread, that it registers something else now."""
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._reload_root, root)
 
@@ -206,8 +205,8 @@ class LocalDeck:
             self._reloading[root] = asyncio.create_task(self._rebuild(root))
 
     async def _rebuild(self, root: str) -> None:
-        sessions = [one for one in self._sessions.values() if one.services.root == root]
-        for trusted in {one.state.trusted for one in sessions}:
+        sessions = [session for session in self._sessions.values() if session.services.root == root]
+        for trusted in {session.state.trusted for session in sessions}:
             settings, catalog = await self._load_catalog(root, trusted)
             await self._navigator(root, catalog, trusted)
             for session in sessions:
@@ -233,10 +232,8 @@ class LocalDeck:
         running."""
         services = session.services
         services.breaker.forgive()
-        known, faults = (
-            {*services.catalog.warnings, *services.settings.left_out},
-            set(services.catalog.faults),
-        )
+        known = {*services.catalog.warnings, *services.settings.left_out}
+        faults = set(services.catalog.faults)
         rules = active_rules(services.root, session.state.trusted, self._options)
         session.use_services(replace(services, settings=settings, catalog=catalog, rules=rules))
         for agent in session.agents():
@@ -288,6 +285,5 @@ def _turn_end(loaded: LoadedTranscript, turn: str) -> int:
     for at, record in enumerate(loaded.records):
         if isinstance(record, Envelope) and isinstance(record.event, TurnFinished) and record.turn == turn:
             return at + 1
-    raise SessionUnknown(
-        f"session {loaded.header.session} has no finished turn {turn}", "/history lists them"
-    )
+    session = loaded.header.session
+    raise SessionUnknown(f"session {session} has no finished turn {turn}", "/history lists them")

@@ -1,5 +1,5 @@
 """The MCP servers of the deck's roots: shared by the sessions of a root, added to its catalog, and shown as a
-panel. The protocol itself is in `cockpit.mcp`, imported only when a server is configured.
+panel. `cockpit.mcp` implements the protocol and is imported only when a server is configured.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ RootKey = tuple[str, bool]
 
 @dataclass(slots=True)
 class _RootServers:
-    """The servers of one root, trusted or not, its catalog without them, and its sessions."""
+    """The servers of one root, trusted or not, and its sessions. `base` is its catalog without them."""
 
     base: PluginCatalog
     servers: "McpServers | None" = None
@@ -41,14 +41,54 @@ class _RootServers:
     reported: set[str] = field(default_factory=set)
     shown: tuple[PanelRow, ...] = ()
     has_begun: bool = False
-    is_waiting: bool = False
-    is_looking: bool = False
-    is_new: bool = False
+    has_new_offers: bool = False
+    _report: asyncio.Handle | None = None
+    _drawing: asyncio.Handle | None = None
 
     def begin(self) -> None:
         self.has_begun = True
         if self.servers is not None:
             self.servers.begin()
+
+    def changed(self, offers: bool) -> None:
+        """A server changed. Several changes are reported together."""
+        loop = asyncio.get_running_loop()
+        self.has_new_offers = self.has_new_offers or offers
+        self._report = self._report or loop.call_soon(self._report_changes)
+        self._drawing = self._drawing or loop.call_later(REFRESH_SECONDS, self._draw)
+
+    def _report_changes(self) -> None:
+        """Put the current offers into the catalogs, and report states to the user."""
+        self._report = None
+        if self.servers is None:
+            return
+        if self.has_new_offers:
+            self.has_new_offers = False
+            catalog = _with_servers(self.base, self.servers)
+            for session in self.sessions.values():
+                _use_catalog(session, catalog)
+        for row in self.servers.rows():
+            self._report_state(row)
+
+    def _report_state(self, row: ConnectionRow) -> None:
+        """Report the state of a server to the user, once."""
+        for text in _notices(row):
+            if text in self.reported or not self.sessions:
+                continue
+            self.reported.add(text)
+            can_ask = any(session.services.approvals.can_ask for session in self.sessions.values())
+            if row.state == "needs approval" and can_ask:
+                continue  # The plugin `cockpit.builtin.mcp` asks the user.
+            for session in self.sessions.values():
+                session.services.log.emit(Warned(text, _remedy(row), "mcp"))
+
+    def _draw(self) -> None:
+        self._drawing = None
+        rows = tuple(map(_panel_row, self.servers.rows())) if self.servers is not None else ()
+        if rows != self.shown:
+            self.shown = rows
+            for session in self.sessions.values():
+                session.services.log.emit(PanelChanged(MCP_PLUGIN, rows))
 
 
 class McpServerPool:
@@ -62,106 +102,57 @@ class McpServerPool:
     def joined(
         self, root: str, trusted: bool, settings: EffectiveSettings, catalog: PluginCatalog
     ) -> PluginCatalog:
-        """`catalog` with what its servers offer now. Servers it no longer names are closed."""
-        root_servers = self._roots.setdefault((root, trusted), _RootServers(catalog))
-        root_servers.base = catalog
-        # With the plugin switched off its verdicts and listings are gone, so no server may start.
-        on = any(
+        """`catalog` with what its servers offer now. Servers that are no longer configured are closed."""
+        shared = self._roots.setdefault((root, trusted), _RootServers(catalog))
+        shared.base = catalog
+        # With the plugin switched off its verdicts and listings are missing, so no server may start.
+        is_loaded = any(
             plugin.found.name == MCP_PLUGIN and plugin.found.state == "loaded" for plugin in catalog.plugins
         )
-        configured = catalog.all(McpServer) if on and self._connects else ()
-        if root_servers.servers is None and not configured:
+        configured = catalog.all(McpServer) if is_loaded and self._connects else ()
+        if shared.servers is None and not configured:
             return catalog
         from cockpit.mcp.servers import McpServers
 
         config = _server_config(root, settings)
-        if root_servers.servers is None:
-            root_servers.servers = McpServers(config)
-            root_servers.servers.watch(lambda offer: self._heard(root_servers, offer))
-            for session in root_servers.sessions.values():
-                session.use_services(replace(session.services, connections=root_servers.servers))
-            if root_servers.has_begun:
-                root_servers.begin()
-        root_servers.servers.use(configured, config)
-        return _with_servers(catalog, root_servers.servers)
+        if shared.servers is None:
+            shared.servers = McpServers(config)
+            shared.servers.watch(shared.changed)
+            for session in shared.sessions.values():
+                session.use_services(replace(session.services, connections=shared.servers))
+            if shared.has_begun:
+                shared.begin()
+        shared.servers.use(configured, config)
+        return _with_servers(catalog, shared.servers)
 
     def attach(self, session: AgentSession, at_once: bool) -> None:
         """Connect the session to the servers of its root; they start soon, or `at_once`."""
         services, state = session.services, session.state
+        services, state = session.services, session.state
         self.detach(services.session, keep=(services.root, state.trusted))
-        root_servers = self._roots.setdefault((services.root, state.trusted), _RootServers(services.catalog))
-        root_servers.sessions[services.session] = session
-        if root_servers.servers is not None:
-            session.use_services(replace(services, connections=root_servers.servers))
-        loop = asyncio.get_running_loop()
-        if at_once:
-            loop.call_soon(root_servers.begin)
-        else:
-            loop.call_later(START_DELAY, root_servers.begin)
+        shared = self._roots.setdefault((services.root, state.trusted), _RootServers(services.catalog))
+        shared.sessions[services.session] = session
+        if shared.servers is not None:
+            session.use_services(replace(services, connections=shared.servers))
+        asyncio.get_running_loop().call_later(0 if at_once else START_DELAY, shared.begin)
 
     def detach(self, session: str, keep: RootKey | None = None) -> None:
         """The session is closed. Servers without a session are closed."""
-        for key, root_servers in tuple(self._roots.items()):
-            if (
-                root_servers.sessions.pop(session, None) is not None
-                and not root_servers.sessions
-                and key != keep
-            ):
-                del self._roots[key]
-                if root_servers.servers is not None:
-                    end = asyncio.create_task(root_servers.servers.close())
-                    self._ends.add(end)
-                    end.add_done_callback(self._ends.discard)
+        for key, shared in tuple(self._roots.items()):
+            left = shared.sessions.pop(session, None)
+            if left is None or shared.sessions or key == keep:
+                continue
+            del self._roots[key]
+            if shared.servers is not None:
+                end = asyncio.create_task(shared.servers.close())
+                self._ends.add(end)
+                end.add_done_callback(self._ends.discard)
 
     async def close(self) -> None:
         """Close all servers, within a few seconds."""
         roots, self._roots = tuple(self._roots.values()), {}
         ends = [root.servers.close() for root in roots if root.servers is not None]
         await asyncio.gather(*ends, *self._ends, return_exceptions=True)
-
-    def _heard(self, root_servers: _RootServers, offer: bool) -> None:
-        """A server changed. Several changes are reported together."""
-        loop = asyncio.get_running_loop()
-        root_servers.is_new = root_servers.is_new or offer
-        if not root_servers.is_looking:
-            root_servers.is_looking = True
-            loop.call_soon(self._look, root_servers)
-        if not root_servers.is_waiting:
-            root_servers.is_waiting = True
-            loop.call_later(REFRESH_SECONDS, self._tell, root_servers)
-
-    def _look(self, root_servers: _RootServers) -> None:
-        """Put the current offers into the catalogs, and report states to the user."""
-        root_servers.is_looking = False
-        if root_servers.servers is None:
-            return
-        if root_servers.is_new:
-            root_servers.is_new = False
-            catalog = _with_servers(root_servers.base, root_servers.servers)
-            for session in root_servers.sessions.values():
-                _use_catalog(session, catalog)
-        for row in root_servers.servers.rows():
-            self._speak(root_servers, row)
-
-    def _tell(self, root_servers: _RootServers) -> None:
-        root_servers.is_waiting = False
-        rows = root_servers.servers.rows() if root_servers.servers is not None else ()
-        shown = tuple(_panel_row(row) for row in rows)
-        if shown != root_servers.shown:
-            root_servers.shown = shown
-            for session in root_servers.sessions.values():
-                session.services.log.emit(PanelChanged(MCP_PLUGIN, shown))
-
-    def _speak(self, found: _RootServers, row: ConnectionRow) -> None:
-        """Report the state of a server to the user, once."""
-        for text in _notices(row):
-            if text in found.reported or not found.sessions:
-                continue
-            found.reported.add(text)
-            someone = any(session.services.approvals.can_ask for session in found.sessions.values())
-            if row.state == "needs approval" and someone:
-                continue  # the plugin asks them when they come to it (builtin/mcp/agreeing)
-            _warn_sessions(found.sessions.values(), text, _remedy(row))
 
 
 def import_mcp(catalog: PluginCatalog) -> None:
@@ -180,21 +171,17 @@ def _server_config(root: str, settings: EffectiveSettings) -> "ServersContext":
 
 def _with_servers(catalog: PluginCatalog, servers: "McpServers") -> PluginCatalog:
     """The catalog with the servers' tools and commands appended. Existing names are never replaced."""
-    tools = catalog.all(Tool)
-    known = (*(tool.name for tool in tools), *(alias.name for tool in tools for alias in tool.aliases))
-    commands = catalog.all(Command)
-    slashes = (
-        *(command.name for command in commands),
-        *(alias for command in commands for alias in command.aliases),
-    )
-    offered = servers.offered(known, slashes)
-    entries = [_catalog_entry("register_tools", server, tool.name, tool) for server, tool in offered.tools]
-    entries += [
-        _catalog_entry("register_commands", server, one.name, one) for server, one in offered.commands
+    tools, commands = catalog.all(Tool), catalog.all(Command)
+    tool_names = (*(tool.name for tool in tools), *(alias.name for tool in tools for alias in tool.aliases))
+    command_names = (name for command in commands for name in (command.name, *command.aliases))
+    offered = servers.offered(tool_names, tuple(command_names))
+    entries = [
+        *(_catalog_entry("register_tools", server, tool.name, tool) for server, tool in offered.tools),
+        *(_catalog_entry("register_commands", server, made.name, made) for server, made in offered.commands),
     ]
     if not entries and not offered.refused:
         return catalog
-    by_hook = {hook: dict(ones) for hook, ones in catalog.by_hook.items()}
+    by_hook = {hook: dict(entries) for hook, entries in catalog.by_hook.items()}
     for entry in entries:
         by_hook[entry.hook][entry.name] = entry
     return replace(
@@ -211,18 +198,19 @@ def _catalog_entry(hook: str, server: McpServer, name: str, value: object) -> Ca
 
 
 def _use_catalog(session: AgentSession, catalog: PluginCatalog) -> None:
-    """Use another catalog from the next step on; what was already sent to a model is unchanged."""
-    known = set(session.services.catalog.warnings)
+    """Use another catalog from the next step on; requests that were already sent are unchanged."""
+    known = session.services.catalog.warnings
     session.use_services(replace(session.services, catalog=catalog))
     for agent in session.agents():
         agent.context.fixed.pop(MCP_PLUGIN, None)
-    for text in (text for text in catalog.warnings if text not in known):
-        session.services.log.emit(Warned(text, source="mcp"))
+    for text in catalog.warnings:
+        if text not in known:
+            session.services.log.emit(Warned(text, source="mcp"))
 
 
 def _panel_row(row: ConnectionRow) -> PanelRow:
-    why = "" if row.state == "needs approval" else row.reason
-    counts = f"{len(row.tools)} tools" if row.state == "ready" else single_line(why, 120)
+    reason = "" if row.state == "needs approval" else row.reason
+    counts = f"{len(row.tools)} tools" if row.state == "ready" else single_line(reason, 120)
     changed = f", {len(row.changed)} changed" if row.changed else ""
     text = f"{row.name}  {counts or single_line(row.target, 120)}{changed}"
     return PanelRow(text, row.state, f"{MCP_PLUGIN}/mcp")
@@ -235,13 +223,13 @@ def _notices(row: ConnectionRow) -> Iterable[str]:
         case "needs approval":
             yield f"{name} is not started: {row.reason}"
         case "needs login":
-            yield f"{name} wants a login"
+            yield f"{name} needs a login"
         case "failed":
-            yield f"{name} is not there: {row.reason}"
+            yield f"{name} is not available: {row.reason}"
         case _:
             pass
     for tool in row.changed or {}:
-        yield f"{name} describes {tool} otherwise than when it was approved: it is not called"
+        yield f"{name} changed its description of {tool} since it was approved, so it is not called"
 
 
 def _remedy(row: ConnectionRow) -> str:
@@ -250,9 +238,4 @@ def _remedy(row: ConnectionRow) -> str:
         "needs login": f"cockpit mcp login {row.name}",
         "failed": f"cockpit mcp log {row.name} shows what it wrote; /mcp restart {row.name} tries again",
     }
-    return remedies.get(row.state, f"/mcp shows what changed; /mcp approve {row.name} agrees to it")
-
-
-def _warn_sessions(sessions: Iterable[AgentSession], text: str, hint: str) -> None:
-    for session in sessions:
-        session.services.log.emit(Warned(text, hint, "mcp"))
+    return remedies.get(row.state, f"/mcp shows what changed; /mcp approve {row.name} approves it")

@@ -1,4 +1,4 @@
-"""How a process was asked to run: the command line's values, for every session of its deck."""
+"""The options of the command line, for every session of a deck."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,7 @@
-"""Restores a stored session and starts a new one; `deck` opens, forks and closes sessions.
+"""Restores a stored session from its file, and starts a session; `deck` opens, forks and closes sessions.
 
-A stored session is restored from its file: state, history, and prompts that were accepted and never begun.
-What a crash left open is closed as interrupted, unless it only waited for the user.
+Restored are state, history, and prompts that were accepted and never begun. What a crash left open is closed
+as interrupted, unless it only waited for the user.
 """
 
 import hashlib
@@ -22,18 +22,8 @@ from cockpit.core.transcript.log import SessionLog
 from cockpit.core.transcript.transcript import AcceptedOp, AnswerDraft, LoadedTranscript, StartedMark
 from cockpit.plugin.origin import FileProblem
 from cockpit.plugin.values import Observer, Resident
-from cockpit.protocol.events import (
-    ApprovalRequested,
-    ApprovalResolved,
-    Envelope,
-    MessageFinished,
-    SessionStarted,
-    ToolCallFinished,
-    ToolCallStarted,
-    TurnFinished,
-    TurnStarted,
-    Warned,
-)
+from cockpit.protocol import events
+from cockpit.protocol.events import Envelope, Warned
 from cockpit.protocol.messages import AssistantMessage, ToolCall, ToolResult, Usage
 from cockpit.protocol.ops import EditContext, FollowUp, Prompt, Steer
 from cockpit.settings import permissions
@@ -41,13 +31,13 @@ from cockpit.settings.file_io import write_atomically
 
 MAX_SHOWN_FAULTS = 6
 MAX_SHOWN_OFFERS = 5
-FAULTS_HINT = "`cockpit skills|roles|commands|hooks|mcp list` say all of it"
+FAULTS_HINT = "details: `cockpit skills|roles|commands|hooks|mcp list`"
 
 
 @dataclass(slots=True)
 class PastSession:
-    """What a transcript says of its session. `requests` and `calls` are still open; `marked` calls were
-    about to run.
+    """The state a transcript records. `requests` and `calls` are still open; `marked` calls were about to
+    run.
 
     `worktree` is the folder the main agent worked in, empty for the session's own.
     """
@@ -94,24 +84,25 @@ def read_past(loaded: LoadedTranscript) -> PastSession:
 
 
 def _fold_event(past: PastSession, envelope: Envelope) -> None:
+    is_main = envelope.agent == "main"
     match envelope.event:
-        case TurnStarted(op=op) if envelope.agent == "main":
+        case events.TurnStarted(op=op) if is_main:
             past.turn = op
             past.prompts.pop(op, None)
-        case TurnFinished() if envelope.agent == "main":
+        case events.TurnFinished() if is_main:
             past.turn = ""
-        case MessageFinished(id=id, message=message):
+        case events.MessageFinished(id=id, message=message):
             past.prompts.pop(id, None)
             past.drafts.pop(id, None)
             if isinstance(message, AssistantMessage):
                 past.calls |= {call.id: (envelope.agent, call) for call in message.calls}
-        case ToolCallStarted(call=call):
+        case events.ToolCallStarted(call=call):
             past.calls[call.id] = (envelope.agent, call)
-        case ToolCallFinished(result=result):
+        case events.ToolCallFinished(result=result):
             past.calls.pop(result.call, None)
-        case ApprovalRequested(id=id):
+        case events.ApprovalRequested(id=id):
             past.requests[id] = envelope.call
-        case ApprovalResolved(id=id):
+        case events.ApprovalResolved(id=id):
             past.requests.pop(id, None)
         case _:
             pass
@@ -120,23 +111,26 @@ def _fold_event(past: PastSession, envelope: Envelope) -> None:
 def start_session(
     session: AgentSession, past: PastSession, reports: tuple[str, ...], continues: bool = True
 ) -> None:
-    """Report what was opened, close what a crash left open, and continue what waits, unless `continues`
+    """Report what was opened, close what a crash left open, and continue what was waiting, unless `continues`
     is False."""
     main, services, state = session.main, session.services, session.main.state
     log, catalog = services.log, services.catalog
     resumed = bool(past.envelopes)
-    log.emit(SessionStarted(services.root, state.model, state.mode, state.trusted, resumed, __version__))
+    opened = events.SessionStarted(
+        services.root, state.model, state.mode, state.trusted, resumed, __version__
+    )
+    log.emit(opened)
     if past.worktree:
-        # The worktree is open again, or gone: readers are told either way.
+        # The worktree is open again, or gone: readers are informed either way.
         state.announce()
     for text in reports:
         log.emit(Warned(text, source="transcript"))
     for text in describe_unknown_rules(main.all_rules(), main.toolbox.tools()):
-        log.emit(Warned(text, "correct the rule: it stops nothing now", "permissions"))
+        log.emit(Warned(text, "correct the rule: now it has no effect", "permissions"))
     for text in catalog.warnings:
-        log.emit(Warned(text, "cockpit plugins and cockpit doctor say more", "plugins"))
+        log.emit(Warned(text, "details: cockpit plugins, cockpit doctor", "plugins"))
     for text in services.settings.left_out:
-        log.emit(Warned(text, "cockpit config check and cockpit permissions list say more", "settings"))
+        log.emit(Warned(text, "details: cockpit config check, cockpit permissions list", "settings"))
     report_faults(main)
     _announce_offers(main)
     calls = close_open_calls(past, log)
@@ -163,19 +157,19 @@ def close_open_calls(past: PastSession, log: SessionLog) -> tuple[ToolCall, ...]
         text = "".join(piece.text for piece in pieces)
         thoughts = "".join(piece.thoughts for piece in pieces)
         message = AssistantMessage(text, (), thoughts, "interrupted")
-        log.emit(MessageFinished(pieces[0].message, message), pieces[0].agent)
+        log.emit(events.MessageFinished(pieces[0].message, message), pieces[0].agent)
     resumable = _resumable_calls(past)
-    kept = {call.id for call in resumable}
     for agent, call in tuple(past.calls.values()):
-        if call.id not in kept:
+        if call not in resumable:
             result = ToolResult(call.id, call.name, "interrupted", INTERRUPTED_TEXT)
-            log.emit(ToolCallFinished(result), agent, call.id)
+            log.emit(events.ToolCallFinished(result), agent, call.id)
             if call.id in past.marked:
                 log.emit(Warned(f"{call.name} was running when cockpit ended", "check whether it was done"))
     for id in past.requests:
-        log.emit(ApprovalResolved(id, "reject_once", "closed"))
+        log.emit(events.ApprovalResolved(id, "reject_once", "closed"))
     if past.turn and not resumable:
-        log.emit(TurnFinished("cancelled", Usage(), 0.0, message="interrupted: cockpit ended in this turn"))
+        text = "interrupted: cockpit ended in this turn"
+        log.emit(events.TurnFinished("cancelled", Usage(), 0.0, message=text))
     return resumable
 
 
@@ -190,22 +184,22 @@ def _resumable_calls(past: PastSession) -> tuple[ToolCall, ...]:
 
 
 def _announce_offers(main: Agent) -> None:
-    """Tell the user once what files would allow in this folder; none of it applies by itself."""
+    """Tell the user once what files would allow in this folder; it does not apply by itself."""
     services = main.services
     asks = services.approvals.can_ask
     offers = permissions.find_offers(services.root, main.state.trusted) if asks else ()
     if permissions.is_new_offer(services.root, offers):
         names = ", ".join(offer.text for offer in offers[:MAX_SHOWN_OFFERS])
         more = f" and {len(offers) - MAX_SHOWN_OFFERS} more" if len(offers) > MAX_SHOWN_OFFERS else ""
-        text = f"files here would allow, and do not: {names}{more}"
-        hint = "`cockpit permissions adopt` takes them over for this folder; this is said once"
+        text = f"files here would allow the following, which does not apply: {names}{more}"
+        hint = "`cockpit permissions adopt` applies them to this folder; this is reported once"
         services.log.emit(Warned(text, hint, "permissions"))
 
 
 def report_faults(main: Agent, before: Collection[FileProblem] = ()) -> None:
     """Emit one `Warned` for the faults of the catalog that are not in `before`.
 
-    A set of faults is listed once per folder, then only counted; the state folder holds which set was
+    A set of faults is listed once per folder, then only counted; the state folder records which set was
     listed last.
     """
     services = main.services
@@ -213,15 +207,15 @@ def report_faults(main: Agent, before: Collection[FileProblem] = ()) -> None:
     if not faults:
         return
     files = len({fault.file for fault in faults})
-    count = f"{len(faults)} thing{'s' if len(faults) > 1 else ''} in {files} file{'s' if files > 1 else ''}"
+    count = f"{len(faults)} problem{'s' if len(faults) > 1 else ''} in {files} file{'s' if files > 1 else ''}"
     if not before and not _is_new_report(services.root, faults):
-        services.log.emit(Warned(f"{count} here still not taken over", FAULTS_HINT, "files"))
+        services.log.emit(Warned(f"{count} here: these parts are still not used", FAULTS_HINT, "files"))
         return
     shown = [
         replace(fault, file=_relative_file(fault.file, services.root)) for fault in faults[:MAX_SHOWN_FAULTS]
     ]
     more = [f"and {len(faults) - MAX_SHOWN_FAULTS} more"] if len(faults) > MAX_SHOWN_FAULTS else []
-    text = "\n".join([f"{count} here not taken over; the rest works", *map(str, shown), *more])
+    text = "\n".join([f"{count} here: these parts are not used, the rest works", *map(str, shown), *more])
     services.log.emit(Warned(text, FAULTS_HINT, "files"))
 
 
@@ -233,7 +227,7 @@ def _relative_file(file: str, root: str) -> str:
 
 
 def _is_new_report(root: str, faults: list[FileProblem]) -> bool:
-    """Whether these faults were not listed for `root` before; remembers them."""
+    """Whether these faults were not listed for `root` before. Stores that they are now."""
     digest = hashlib.sha256("\n".join(sorted(map(str, faults))).encode("utf-8", "replace")).hexdigest()
     file = paths.state() / "refusals.json"
     try:

@@ -1,6 +1,6 @@
 """A session: the `Channel` that takes ops and answers queries.
 
-Each op is written before it is acted on, and a repeated one is dropped. Turns are run by `turn_queue.py`.
+Each op is written before it is carried out, and a repeated op is dropped. `turn_queue.py` runs the turns.
 """
 
 import asyncio
@@ -25,28 +25,11 @@ from cockpit.core.subagents.pool import SubagentPool
 from cockpit.core.transcript.transcript import crash_point
 from cockpit.core.turn.compaction import compact
 from cockpit.errors import CockpitError
+from cockpit.protocol import ops
 from cockpit.protocol.content import Text, plain_text
 from cockpit.protocol.events import Envelope, SessionClosed, ToolCallFinished, Warned
 from cockpit.protocol.messages import ToolCall, ToolResult
-from cockpit.protocol.ops import (
-    Answer,
-    CallTool,
-    Close,
-    Compact,
-    Decide,
-    DecidePlan,
-    EditContext,
-    FollowUp,
-    Interrupt,
-    Invoke,
-    Op,
-    Prompt,
-    Rewind,
-    SelectMode,
-    SelectModel,
-    Steer,
-    Trust,
-)
+from cockpit.protocol.ops import Op
 from cockpit.protocol.queries import Query, Reply
 
 MAX_REMEMBERED_IDS = 1_000
@@ -58,8 +41,8 @@ Reload = Callable[["AgentSession", bool, bool], Awaitable[None]]
 
 @dataclass(slots=True)
 class AgentSession:
-    """One session. `reload(session, trusted, keep)` loads settings and plugins again. `ids` are the ops
-    it has taken."""
+    """One session. `reload(session, trusted, keep)` loads settings and plugins again. `ids` are the ops it
+    has taken."""
 
     main: Agent
     pool: SubagentPool
@@ -105,7 +88,7 @@ class AgentSession:
             self.warn(f"op {op.id} was received twice; the second is dropped")
             return
         # The arguments of a command may hold a key, so they are not written to the transcript.
-        if not isinstance(op, Invoke):
+        if not isinstance(op, ops.Invoke):
             self._record(op)
         self.ids.append(op.id)
         await self._dispatch(op)
@@ -149,42 +132,42 @@ class AgentSession:
 
     async def _dispatch(self, op: Op) -> None:
         match op:
-            case Prompt() | FollowUp():
+            case ops.Prompt() | ops.FollowUp():
                 self.turns.add(QueuedPrompt(op.id, op.origin, op.content))
-            case Steer(agent=agent) if agent != "main":
+            case ops.Steer(agent=agent) if agent != "main":
                 self._start(lambda: self.pool.send(op.agent, plain_text(op.content)))
-            case Steer():
+            case ops.Steer():
                 self.turns.steer(QueuedPrompt(op.id, op.origin, op.content))
-            case Interrupt(call=call) if call:
+            case ops.Interrupt(call=call) if call:
                 await self._cancel_tasks(call)
-            case Interrupt():
+            case ops.Interrupt():
                 await self._interrupt(op.agent)
-            case Decide():
+            case ops.Decide():
                 self.services.approvals.decide(op)
-            case DecidePlan():
+            case ops.DecidePlan():
                 if text := plan_mode.decide_plan(self.main, op):
                     self.turns.add(QueuedPrompt(op.id, op.origin, (Text(text),)))
-            case Answer():
+            case ops.Answer():
                 self.services.approvals.answer(op)
-            case CallTool():
+            case ops.CallTool():
                 self._start(lambda: self._call_tool(op), op.id)
-            case Invoke():
+            case ops.Invoke():
                 self._start(lambda: self._invoke(op))
-            case SelectModel():
+            case ops.SelectModel():
                 self._select_model(op.model)
-            case SelectMode():
+            case ops.SelectMode():
                 plan_mode.select_mode(self.main, op.mode)
-            case EditContext():
+            case ops.EditContext():
                 self.main.history.edit(op.change, op.seqs)
-            case Compact():
+            case ops.Compact():
                 self._start(lambda: self._compact(op.focus))
-            case Rewind():
+            case ops.Rewind():
                 self._start(lambda: self._rewind(op))
-            case Trust():
+            case ops.Trust():
                 await self.reload(self, op.trusted, op.keep)
                 self.guards.begin("startup")
                 self.state.announce()
-            case Close():
+            case ops.Close():
                 await self.close()
             case _:
                 assert_never(op)
@@ -200,13 +183,13 @@ class AgentSession:
         if agent == "*" or idle:
             self._start(lambda: self.pool.cancel_all())
 
-    async def _invoke(self, op: Invoke) -> None:
+    async def _invoke(self, op: ops.Invoke) -> None:
         if prompt := await run_command(self.main, op):
             self.turns.add(
                 QueuedPrompt(op.id, op.origin, (Text(prompt.text),), prompt.mentions, prompt.model)
             )
 
-    async def _call_tool(self, op: CallTool) -> None:
+    async def _call_tool(self, op: ops.CallTool) -> None:
         call = ToolCall(op.id, op.name, op.arguments)
         result = ToolResult(call.id, call.name, "cancelled", "cancelled by the user")
         if not self.turns.is_busy():
@@ -217,7 +200,7 @@ class AgentSession:
             audit_end(self.main, result)
             self.services.log.emit(ToolCallFinished(result), call=call.id)
 
-    async def _rewind(self, op: Rewind) -> None:
+    async def _rewind(self, op: ops.Rewind) -> None:
         await self.turns.wait_for_end()
         with self.turns.paused():
             await rewind(self.main, op)
@@ -241,8 +224,7 @@ class AgentSession:
         self.state.announce()
 
     def _start(self, work: BackgroundWork, name: str = "") -> None:
-        """Run `work` beside the turn and report what it raises. `name` is the id of the op that may
-        cancel it."""
+        """Run `work` beside the turn and report what it raises. The op with the id `name` may cancel it."""
         task = asyncio.create_task(self._guarded(work), name=name or None)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -271,7 +253,7 @@ class AgentSession:
         """Whether the id was taken before, or a chat sent the same text within 2 s."""
         if op.id in self.ids:
             return True
-        if not isinstance(op, Prompt) or not op.origin.startswith("channel:"):
+        if not isinstance(op, ops.Prompt) or not op.origin.startswith("channel:"):
             return False
         now = asyncio.get_running_loop().time()
         text, at = self._last_texts.get(op.origin, ("", -REPEAT_SECONDS))

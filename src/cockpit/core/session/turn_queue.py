@@ -24,7 +24,7 @@ CANCEL_SECONDS = 2.0
 @dataclass(frozen=True, slots=True)
 class QueuedPrompt:
     """A prompt that waits for its turn. With `mentions` the files and symbols it names are added to it.
-    `model` answers it; empty means the session's."""
+    `model` answers it; empty means the session's model."""
 
     op: str
     origin: str
@@ -73,11 +73,11 @@ class TurnQueue:
 
     async def wait_for_end(self) -> None:
         """Wait for the task of a turn whose end was emitted; do not wait for a turn that still runs."""
-        durable = reversed(self.main.services.log.durable())
-        events = (envelope.event for envelope in durable if envelope.agent == "main")
-        last = next((event for event in events if isinstance(event, TurnStarted | TurnFinished)), None)
-        if isinstance(last, TurnFinished):
-            await self.wait_idle()
+        for envelope in reversed(self.main.services.log.durable()):
+            if envelope.agent == "main" and isinstance(envelope.event, TurnStarted | TurnFinished):
+                if isinstance(envelope.event, TurnFinished):
+                    await self.wait_idle()
+                return
 
     async def interrupt(self) -> None:
         """Stop the running turn and drop the prompts queued behind it; each prompt gets its end."""
@@ -148,7 +148,7 @@ class TurnQueue:
             log.turn = ""
 
     def _record_unstarted(self, prompt: QueuedPrompt) -> None:
-        """Record a prompt that was stopped before its turn began, and its end."""
+        """Record the start and the end of a prompt that was stopped before its turn began."""
         log = self.main.services.log
         log.emit(TurnStarted(prompt.op, prompt.origin, prompt.content))
         log.emit(TurnFinished("cancelled", Usage(), 0.0, message="interrupted before it began"))
@@ -174,8 +174,9 @@ class TurnQueue:
         # The one place around the task of a turn: a defect of ours must not end the session.
         except (Exception, SystemExit) as error:
             if not self._closed:
-                text = f"the turn failed inside cockpit: {type(error).__name__}: {error}"
-                self.main.services.log.emit(Warned(text, "please report this"))
+                self.main.warn(
+                    f"the turn failed inside cockpit: {type(error).__name__}: {error}", "please report this"
+                )
         await self._settle()
 
     async def _settle(self) -> None:

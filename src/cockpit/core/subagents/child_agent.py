@@ -1,5 +1,5 @@
-"""Creates a subagent from the agent that opens it: its role, its limits, and rights no wider than its
-opener's. Small models get smaller limits.
+"""Creates a subagent for the agent that opens it: its role, its limits, and rights no wider than those of its
+opener. Small models get smaller limits.
 """
 
 import asyncio
@@ -18,7 +18,6 @@ from cockpit.formats.role_tools import OTHER_AGENTS_TOOLS, ROLE_ALIASES, resolve
 from cockpit.plugin.agents import Quota
 from cockpit.plugin.tools import Tool
 from cockpit.plugin.values import Role, Skill
-from cockpit.protocol.events import Warned
 from cockpit.protocol.messages import Mode
 from cockpit.settings.files import EffectiveSettings
 from cockpit.suggestions import closest_names, did_you_mean
@@ -29,7 +28,7 @@ DEFAULT_DEPTH = 1
 DEFAULT_STEPS = 100
 DEFAULT_OUTPUT = 12_000
 SMALL_WINDOW = 32_000
-# A small model that still works after that repeats itself, and its window is full of its own text.
+# A small model that needs more steps repeats itself, and its window is full of its own text.
 SMALL_STEPS = 15
 SMALL_BODY = 8_000
 SMALL_SHARE = 0.3
@@ -39,7 +38,8 @@ SMALL_TEXT = 1_600
 @dataclass(frozen=True, slots=True)
 class SubagentLimits:
     """`limits` are those of its budget, `output` the characters of its report that its opener reads, `body`
-    the maximum tokens of its conversation (None: its window)."""
+    the maximum tokens of its conversation (None: its window), `instructions` the maximum characters of its
+    role's instructions."""
 
     limits: TurnLimits
     output: int
@@ -71,17 +71,14 @@ def subagent_limits(parent: Agent, role: Role, quota: Quota | None, window: int)
         SMALL_STEPS if small else None,
         left if left is None else max(1.0, left),
     )
-    read_by = SMALL_TEXT if parent.window() < SMALL_WINDOW else None
+    reader_limit = SMALL_TEXT if parent.window() < SMALL_WINDOW else None
     output = _smallest(
-        role.quota.output, requested.output, settings.number("agents.output") or DEFAULT_OUTPUT, read_by
+        role.quota.output, requested.output, settings.number("agents.output") or DEFAULT_OUTPUT, reader_limit
     )
-    limits = TurnLimits(
-        steps=int(steps or DEFAULT_STEPS),
-        tokens=_as_int(_smallest(role.quota.tokens, requested.tokens, settings.number("agents.tokens"))),
-        seconds=_smallest(role.quota.seconds, requested.seconds, settings.number("agents.seconds")),
-    )
+    tokens = _smallest(role.quota.tokens, requested.tokens, settings.number("agents.tokens"))
+    seconds = _smallest(role.quota.seconds, requested.seconds, settings.number("agents.seconds"))
     return SubagentLimits(
-        limits,
+        TurnLimits(int(steps or DEFAULT_STEPS), tokens=int(tokens) if tokens else None, seconds=seconds),
         int(output or DEFAULT_OUTPUT),
         min(SMALL_BODY, int(SMALL_SHARE * window)) if small else None,
         SMALL_TEXT if small else None,
@@ -90,47 +87,42 @@ def subagent_limits(parent: Agent, role: Role, quota: Quota | None, window: int)
 
 def _smallest(*candidates: float | None) -> float | None:
     """The smallest of the values; 0 and None set no limit."""
-    values = [value for value in candidates if value]
-    return min(values) if values else None
-
-
-def _as_int(number: float | None) -> int | None:
-    return None if number is None else int(number)
+    return min((value for value in candidates if value), default=None)
 
 
 # Exists also when the plugin with the other roles is switched off.
 GENERAL_ROLE = Role(
     "general",
     "Does one task and reports.",
-    "Do the task you are given and report what you found.",
+    "Do the given task and report the result.",
     aliases=ROLE_ALIASES["general"],
 )
 
 
 def list_roles(catalog: PluginCatalog) -> tuple[Role, ...]:
     """Every role, by name."""
-    found = {GENERAL_ROLE.name: GENERAL_ROLE} | {role.name: role for role in catalog.all(Role)}
-    return tuple(found[name] for name in sorted(found))
+    roles = {role.name: role for role in (GENERAL_ROLE, *catalog.all(Role))}
+    return tuple(roles[name] for name in sorted(roles))
 
 
 def find_role(catalog: PluginCatalog, name: str) -> Role:
     """The role called `name`: exactly, by an alias, or with other case and separators. Raises
     `CockpitError`."""
     roles = list_roles(catalog)
-    normalised = _normalise_name(name or GENERAL_ROLE.name)
     if (exact := match_role(roles, name)) is not None:
         return exact
+    normalised = _normalise_name(name or GENERAL_ROLE.name)
     for role in roles:
         if normalised in map(_normalise_name, (role.name, *role.aliases)):
             return role
-    every = [*(one.name for one in roles), *(alias for one in roles for alias in one.aliases)]
-    known = f"roles: {', '.join(one.name for one in roles)}"
-    hint = did_you_mean(closest_names(name, every, limit=3), known)
+    names = [name for role in roles for name in (role.name, *role.aliases)]
+    known = f"roles: {', '.join(role.name for role in roles)}"
+    hint = did_you_mean(closest_names(name, names, limit=3), known)
     raise CockpitError(f"there is no role called {name}", hint)
 
 
 def match_role(roles: tuple[Role, ...], name: str) -> Role | None:
-    """The role of exactly that name or alias: a project's `review` is also the `reviewer`."""
+    """The role with exactly that name or alias: a project's `review` is also the `reviewer`."""
     by_name = {role.name: role for role in roles}
     by_alias = {alias: role for role in reversed(roles) for alias in role.aliases}
     return by_name.get(name) or by_alias.get(name) or by_name.get(resolve_role_name(name))
@@ -152,7 +144,7 @@ def check_role_tools(role: Role, catalog: PluginCatalog) -> None:
     where = f" ({role.origin.file})" if role.origin is not None else ""
     raise CockpitError(
         f"the role {role.name} lists a tool that does not exist: {unknown[0]}{where}",
-        f"{hint} Correct its list, or remove it".lstrip(),
+        f"{hint} Correct the list, or remove it".lstrip(),
     )
 
 
@@ -164,16 +156,12 @@ def role_model(parent: Agent, role: Role) -> str:
     if role.model in TIERS:
         return role.model if services.settings.table("models.tiers").get(role.model) else own
     try:
-        choice = choose_model(services.catalog, services.settings, role.model)
+        missing, hint = choose_model(services.catalog, services.settings, role.model).provider.ready(), ""
     except ModelUnknown as error:
-        services.log.emit(
-            Warned(f"the role {role.name}: {error.message}; {own} is used", error.hint), parent.path
-        )
-        return own
-    if missing := choice.provider.ready():
-        services.log.emit(Warned(f"the role {role.name}: {missing}; {own} is used"), parent.path)
-        return own
-    return role.model
+        missing, hint = error.message, error.hint
+    if missing:
+        parent.warn(f"the role {role.name}: {missing}; {own} is used", hint)
+    return own if missing else role.model
 
 
 def _normalise_name(name: str) -> str:
@@ -199,14 +187,15 @@ def create_child(
     catalog = parent.services.catalog
     deeper = parent.depth + 1 < max_depth(parent.services.settings)
     rights = RoleRights(role, parent.rights, deeper, background)
+    spent_from = budget or parent.budget
     child = Agent(
         path=path,
         services=parent.services,
         state=parent.state,
         history=ConversationHistory(path),
         toolbox=AgentToolbox(catalog, withholds=rights.withholds),
-        budget=budget or parent.budget,
-        role=replace(role, mode=stricter_mode(parent.mode, stricter_mode(mode or "full", role.mode))),
+        budget=spent_from,
+        role=role,
         model=role_model(parent, role),
         depth=parent.depth + 1,
         opened_planning=parent.is_planning or planning,
@@ -215,9 +204,10 @@ def create_child(
     )
     limits = subagent_limits(parent, role, quota, child.window())
     child.agents = parent.agents
-    child.budget = (budget or parent.budget).child(limits.limits)
+    child.budget = spent_from.child(limits.limits)
     child.max_history = limits.body
-    child.role = replace(child.role or role, instructions=_shorten(role.instructions, limits.instructions))
+    strictest = stricter_mode(parent.mode, stricter_mode(mode or "full", role.mode))
+    child.role = replace(role, mode=strictest, instructions=_shorten(role.instructions, limits.instructions))
     listed = [tool.name for tool in catalog.all(Tool) if tool.deferred and tool.name in (role.tools or ())]
     if listed:
         child.toolbox.search(f"select:{','.join(listed)}")
@@ -226,20 +216,18 @@ def create_child(
 
 async def first_message(agent: Agent, task: str) -> str:
     """The task, preceded by the full text of the role's skills."""
-    role = agent.role
     parts: list[str] = []
-    for name in role.skills if role is not None else ():
+    for name in agent.role.skills if agent.role is not None else ():
         skill = agent.services.catalog.get(Skill, name)
-        if skill is not None:
-            body = await asyncio.to_thread(skill.body)
-            parts.append(f"[The skill {name}]\n{body.strip()}")
+        if skill is None:
+            parts.append(f"[The skill {name} does not exist.]")
         else:
-            parts.append(f"[The skill {name} is not there.]")
+            parts.append(f"[The skill {name}]\n{(await asyncio.to_thread(skill.body)).strip()}")
     return "\n\n".join((*parts, task))
 
 
-def _shorten(text: str, most: int | None) -> str:
+def _shorten(text: str, limit: int | None) -> str:
     """Shorten instructions for a small model."""
-    if most is None or len(text) <= most:
+    if limit is None or len(text) <= limit:
         return text
-    return f"{text[:most].rstrip()}\n[... the instructions go on; what stands here is the most of them]"
+    return f"{text[:limit].rstrip()}\n[... the instructions are cut here]"

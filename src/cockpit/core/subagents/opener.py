@@ -7,7 +7,6 @@ starts with `@role` gives that role a task directly.
 
 import asyncio
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from cockpit.core.agent.agent import Agent
@@ -48,7 +47,7 @@ CHANGING_KINDS = frozenset({"edit", "delete", "move", "execute"})
 
 @dataclass(frozen=True, slots=True)
 class SubagentHandle:
-    """A subagent for its opener."""
+    """A subagent as its opener sees it."""
 
     member: Subagent
     pool: SubagentPool
@@ -93,25 +92,25 @@ class AgentOpener:
     ) -> AgentHandle:
         """Start a subagent, or queue it. Raises `CockpitError` when it may not be opened."""
         parent = self.agent
-        if parent.depth >= (most := max_depth(parent.services.settings)):
+        if parent.depth >= (depth := max_depth(parent.services.settings)):
             raise CockpitError(
-                f"agents are opened {most} deep here and this would be deeper (`agents.depth` in settings)",
+                f"agents may be nested at most {depth} deep (`agents.depth` in settings)",
                 "do the task yourself",
             )
-        role_value = self._meant(role)
+        role_value = self._find_role(role)
         if not task.strip():
             raise CockpitError("the task is empty", "say what the agent is to do and what it must know")
         background = background or role_value.background
-        if isinstance(role, str) and (same := self._same(role_value, task)) is not None:
-            return await self._held(same, background)
-        place = role_value.isolation if isolation == "none" else isolation
-        if place == "worktree" and parent.is_planning:
+        if isinstance(role, str) and (same := self._find_same(role_value, task)) is not None:
+            return await self._handle(same, background)
+        isolation = role_value.isolation if isolation == "none" else isolation
+        if isolation == "worktree" and parent.is_planning:
             raise CockpitError("plan mode makes no worktree", "open the agent without isolation")
         path = self.pool.free_id(parent.path, _slug(name or role_value.name), not name)
         row = AgentRow(path, role_value.name, task, "queued", background, call, color=role_value.color)
-        member, terms = self._member(row, role_value, place, runner or role_value.runner, quota)
+        member, terms = self._create_subagent(row, role_value, isolation, runner or role_value.runner, quota)
         self.pool.enlist(member, replace(terms, by_name=isinstance(role, str)))
-        return await self._held(member, background)
+        return await self._handle(member, background)
 
     async def wait_for_any(self) -> None:
         await self.pool.wait_for_any()
@@ -127,21 +126,25 @@ class AgentOpener:
         if parent.depth >= max_depth(parent.services.settings):
             return ()
         rights = parent.rights
-        every = list_roles(parent.services.catalog)
-        return tuple(one for one in every if rights is None or not rights.may_be((one.name, *one.aliases)))
+        roles = list_roles(parent.services.catalog)
+        return tuple(
+            role for role in roles if rights is None or not rights.opening_problem((role.name, *role.aliases))
+        )
 
     def role(self, name: str) -> Role:
         return find_role(self.agent.services.catalog, name)
 
-    def _meant(self, role: str | Role) -> Role:
+    def _find_role(self, role: str | Role) -> Role:
         parent = self.agent
-        meant = role if isinstance(role, Role) else find_role(parent.services.catalog, role)
-        if parent.rights is not None and (reason := parent.rights.may_be((meant.name, *meant.aliases))):
+        found = role if isinstance(role, Role) else find_role(parent.services.catalog, role)
+        if parent.rights is not None and (
+            reason := parent.rights.opening_problem((found.name, *found.aliases))
+        ):
             raise CockpitError(reason, "do the task yourself")
-        check_role_tools(meant, parent.services.catalog)
-        return meant
+        check_role_tools(found, parent.services.catalog)
+        return found
 
-    async def _held(self, member: Subagent, background: bool) -> AgentHandle:
+    async def _handle(self, member: Subagent, background: bool) -> AgentHandle:
         """The handle: at once for a background subagent, else when it has ended."""
         handle = SubagentHandle(member, self.pool)
         if background:
@@ -155,18 +158,17 @@ class AgentOpener:
                 raise
         return handle
 
-    def _same(self, role: Role, task: str) -> Subagent | None:
+    def _find_same(self, role: Role, task: str) -> Subagent | None:
         """A subagent of the same role and task that still runs, or whose report is still valid."""
         normalised = _normalise(task)
         for member in reversed(self.pool.all()):
-            if member.row.role != role.name or _normalise(member.row.task) != normalised:
-                continue
-            if member.parent is not self.agent or (member.is_over and not self._still_holds(member)):
-                continue
-            return member
+            is_same = member.row.role == role.name and _normalise(member.row.task) == normalised
+            if is_same and member.parent is self.agent and (not member.is_over or self._is_valid(member)):
+                return member
         return None
 
-    def _still_holds(self, member: Subagent) -> bool:
+    def _is_valid(self, member: Subagent) -> bool:
+        """Whether its report is of this turn, and nothing that could change it has run since."""
         """Whether its report is of this turn, and nothing that could change it has run since."""
         log = self.agent.services.log
         if member.row.phase != "completed" or not log.turn or not member.ended_at:
@@ -178,22 +180,22 @@ class AgentOpener:
                 return False
         return False
 
-    def _member(
+    def _create_subagent(
         self, row: AgentRow, role: Role, isolation: Isolation, runner: str, quota: Quota | None
     ) -> tuple[Subagent, AgentTerms]:
         parent, path = self.agent, row.id
-        limits_of = subagent_limits(parent, role, quota, parent.window())
+        allowed = subagent_limits(parent, role, quota, parent.window())
         worker: SubagentWorker
         if runner == IN_PROCESS_RUNNER:
             child = create_child(parent, path, role, background=row.background, quota=quota)
             child.agents = AgentOpener(child, self.pool)
             worker = InProcessWorker(child, parent, isolation == "worktree", self.pool.fresh)
-            limits_of = subagent_limits(parent, role, quota, child.window())
+            allowed = subagent_limits(parent, role, quota, child.window())
             mode, planning = child.mode, child.opened_planning
         else:
-            worker = self._elsewhere(path, role, runner, quota, isolation)
+            worker = self._external_worker(path, role, runner, quota, isolation)
             mode, planning = parent.mode, parent.is_planning
-        limits = limits_of.limits
+        limits = allowed.limits
         terms = AgentTerms(
             mode,
             planning,
@@ -203,42 +205,36 @@ class AgentOpener:
             limits.steps,
             limits.tokens,
             limits.seconds,
-            limits_of.output,
+            allowed.output,
         )
-        return Subagent(parent, row, worker, limits_of.output, self.pool.changed), terms
+        return Subagent(parent, row, worker, allowed.output, self.pool.changed), terms
 
-    def _elsewhere(
+    def _external_worker(
         self, path: str, role: Role, name: str, quota: Quota | None, isolation: Isolation
     ) -> RunnerWorker:
         parent = self.agent
         if parent.is_planning:
             raise CockpitError(
-                f"plan mode cannot hold the runner {name} to looking", "open the agent in process"
+                f"plan mode cannot prevent changes by the runner {name}", "open the agent in process"
             )
         if isolation != "none":
-            raise CockpitError(f"the runner {name} has no worktree", "open the agent without isolation")
+            raise CockpitError(f"the runner {name} cannot use a worktree", "open the agent without isolation")
         runner = parent.services.catalog.get(Runner, name)
         if runner is None:
             raise CockpitError(f"there is no runner called {name}", "leave `runner` out to run it in process")
-        target = runner
+        start_task = runner.start
 
         async def start(task: str) -> AgentHandle:
             # The runner gets no more rights and budget than an agent in this process would have.
-            shown = create_child(parent, path, role, quota=quota)
+            like = create_child(parent, path, role, quota=quota)
+            stop_file = parent.budget.limits.stop_file
             agent_task = AgentTask(
-                path,
-                shown.role or role,
-                task,
-                parent.root,
-                shown.mode,
-                shown.budget.left(),
-                parent.budget.limits.stop_file,
+                path, like.role or role, task, parent.root, like.mode, like.budget.left(), stop_file
             )
-            return await target.start(agent_task, build_context(parent))
+            return await start_task(agent_task, build_context(parent))
 
-        return RunnerWorker(
-            start, parent.budget.child(subagent_limits(parent, role, quota, parent.window()).limits)
-        )
+        limits = subagent_limits(parent, role, quota, parent.window()).limits
+        return RunnerWorker(start, parent.budget.child(limits))
 
 
 def _slug(name: str) -> str:
@@ -249,15 +245,20 @@ def _normalise(task: str) -> str:
     return " ".join(task.lower().split())
 
 
-ENDED_WITH_COCKPIT = "cockpit ended while it was at it"
+ENDED_WITH_COCKPIT = "cockpit ended while it was running"
 
 
 @dataclass(slots=True)
 class SubagentRecord:
-    """What a transcript says of one subagent."""
+    """The state of one subagent in a transcript."""
 
     row: AgentRow
     terms: AgentTerms | None
+
+    @property
+    def output(self) -> int:
+        """The characters of its report that its opener reads."""
+        return self.terms.output if self.terms is not None and self.terms.output else DEFAULT_OUTPUT
 
 
 @dataclass(slots=True)
@@ -281,43 +282,38 @@ class SubagentRecords:
 def restore_subagents(pool: SubagentPool, past: SubagentRecords, takes_up: bool) -> None:
     """Restore them, parents before children, and report each that continues or cannot."""
     services = pool.main.services
-    for path in sorted(past.known, key=lambda one: one.count("/")):
+    for path in sorted(past.known, key=lambda path: path.count("/")):
         known = past.known[path]
-        if known.row.phase not in LIVE_PHASES:
+        row = known.row
+        if row.phase not in LIVE_PHASES:
             member = _ended_subagent(pool, known)
             pool.keep(member)
-            if (
-                known.row.background
-                and known.row.phase != "cancelled"
-                and not _was_reported(past.notes, path)
-            ):
+            is_reported = any(is_notice_of(path, note) for note in past.notes)
+            if row.background and row.phase != "cancelled" and not is_reported:
                 pool.notices.add(member)
-            continue
-        if not takes_up and known.row.background:
+        elif not takes_up and row.background:
             # The session was opened only to look at it; it continues the next time.
-            shown = replace(known.row, phase="cancelled", doing="", report=ENDED_WITH_COCKPIT)
-            pool.keep(_ended_subagent(pool, SubagentRecord(shown, known.terms)))
-            continue
-        try:
-            _requeue(pool, known)
-        except CockpitError as error:
-            row = replace(known.row, phase="cancelled", doing="", report=f"{ENDED_WITH_COCKPIT}; {error}")
-            pool.keep(_ended_subagent(pool, SubagentRecord(row, known.terms)))
-            services.log.emit(AgentChanged(row), path)
-            if known.row.background:
-                services.log.emit(Warned(f"{path} does not continue: {error}", "give its task again"))
+            _keep_cancelled(pool, known, ENDED_WITH_COCKPIT)
+        else:
+            try:
+                _requeue(pool, known)
+            except CockpitError as error:
+                row = _keep_cancelled(pool, known, f"{ENDED_WITH_COCKPIT}; {error}")
+                services.log.emit(AgentChanged(row), path)
+                if row.background:
+                    services.log.emit(Warned(f"{path} does not continue: {error}", "give its task again"))
     if pool.members:
         pool.panel.draw()
 
 
-def _was_reported(notes: Iterable[str], path: str) -> bool:
-    return any(is_notice_of(path, note) for note in notes)
+def _keep_cancelled(pool: SubagentPool, known: SubagentRecord, report: str) -> AgentRow:
+    row = replace(known.row, phase="cancelled", doing="", report=report)
+    pool.keep(_ended_subagent(pool, SubagentRecord(row, known.terms)))
+    return row
 
 
 def _ended_subagent(pool: SubagentPool, known: SubagentRecord) -> Subagent:
-    output = known.terms.output if known.terms is not None and known.terms.output else DEFAULT_OUTPUT
-    parent = _parent_agent(pool, known.row.id)
-    member = Subagent(parent, known.row, None, output, pool.changed)
+    member = Subagent(_parent_agent(pool, known.row.id), known.row, None, known.output, pool.changed)
     member.reviving = lambda: _revive_worker(pool, known)
     return member
 
@@ -328,8 +324,7 @@ def _requeue(pool: SubagentPool, known: SubagentRecord) -> None:
         raise CockpitError("the agent that waited for it has ended too", "give its task again")
     worker = _revive_worker(pool, known)
     row = replace(known.row, phase="queued", recovered=True, doing="", started=0.0)
-    output = known.terms.output if known.terms is not None and known.terms.output else DEFAULT_OUTPUT
-    member = Subagent(_parent_agent(pool, row.id), row, worker, output, pool.changed)
+    member = Subagent(_parent_agent(pool, row.id), row, worker, known.output, pool.changed)
     if has_begun(worker.agent):
         member.takes_up()
     pool.main.services.log.emit(Warned(f"the subagent {row.id} was running when cockpit ended; it continues"))
@@ -346,13 +341,13 @@ def _revive_worker(pool: SubagentPool, known: SubagentRecord) -> InProcessWorker
     """The agent as it was opened, with its conversation. Raises `CockpitError`."""
     row, terms = known.row, known.terms
     if terms is None or not terms.by_name:
-        raise CockpitError("its role was made for that one task", "give its task again")
+        raise CockpitError("its role was defined for that one task", "give its task again")
     if terms.runner not in ("", IN_PROCESS_RUNNER):
         raise CockpitError(f"its runner {terms.runner} ended with cockpit", "give its task again")
     parent = _parent_agent(pool, row.id)
     above = row.id.rpartition("/")[0]
     if above != "main" and parent is pool.main:
-        # The agent that bounded its rights is gone, so its rights are unknown.
+        # The agent that limited its rights is gone, so its rights are unknown.
         raise CockpitError(f"{above}, which opened it, is gone", "give its task again")
     agent = create_child(
         parent,
@@ -390,7 +385,7 @@ class RolePrompt:
         except CockpitError as error:
             return turn.finished("error", message=str(error))
         answer = AssistantMessage(report.text, model=handle.id)
-        agent.services.log.emit(MessageFinished(new_id(), answer), agent.path)
+        agent.emit(MessageFinished(new_id(), answer))
         turn.usage += report.usage
         is_error = report.stop_reason == "error"
         message = report.text.partition("\n")[0] if is_error else ""
@@ -402,7 +397,7 @@ def parse_role_prompt(roles: tuple[Role, ...], content: tuple[Block, ...]) -> Ro
     counts: `@src/review.py` is a file."""
     first = content[0] if content else None
     found = ROLE_MENTION.match(first.text) if isinstance(first, Text) else None
-    if first is None or found is None or not isinstance(first, Text):
+    if found is None or not isinstance(first, Text):
         return None
     role = match_role(roles, found[1])
     if role is None:

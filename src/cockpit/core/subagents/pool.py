@@ -1,7 +1,7 @@
 """The subagents of one session: a queue, a limit on how many run at once, and the end of each.
 
-Emits each phase (`AgentChanged`, durable) and the panel `agents`, at most four times a second. Openers are
-told at their next step how background subagents ended.
+Emits each phase (`AgentChanged`, durable) and the panel `agents`, at most four times a second. Openers learn
+at their next step how background subagents ended.
 """
 
 import asyncio
@@ -42,23 +42,19 @@ class EndNotices:
     def add(self, member: Subagent) -> None:
         """Tell its opener, at its next step, how it ended."""
         report = member.result()
-        words = (
-            report.text
-            if len(report.text) <= MAX_NOTICE_LENGTH
-            else f"{report.text[:MAX_NOTICE_LENGTH]}\n[...]"
-        )
+        long = len(report.text) > MAX_NOTICE_LENGTH
+        shown = f"{report.text[:MAX_NOTICE_LENGTH]}\n[...]" if long else report.text
         text = (
             f"[The subagent {member.id} ({member.row.role}), which ran in the background, is "
-            f"{member.row.phase}. It reports (agents(action='result', id='{member.id}') has all of it):]\n"
-            f"{words}"
+            f"{member.row.phase}. Its report (agents(action='result', id='{member.id}') has all of it):]\n"
+            f"{shown}"
         )
-        self._listener(member).notes.append((f"{_notice_prefix(member.id)}{new_id()}", text))
+        self._reader(member).notes.append((f"{_notice_prefix(member.id)}{new_id()}", text))
 
     def forget(self, member: Subagent) -> None:
         """Its opener has read the report and is not told again."""
-        opener = self._listener(member)
-        notes = [note for note in opener.notes if not note[0].startswith(_notice_prefix(member.id))]
-        opener.notes = deque(notes)
+        opener = self._reader(member)
+        opener.notes = deque(note for note in opener.notes if not is_notice_of(member.id, note[0]))
 
     def wake(self) -> None:
         """No turn runs: notices nobody has read start one, if settings want that."""
@@ -69,8 +65,8 @@ class EndNotices:
         self._main.notes.clear()
         self._begin(text)
 
-    def _listener(self, member: Subagent) -> Agent:
-        """Who is told of its end: its opener, or the nearest agent above that still runs."""
+    def _reader(self, member: Subagent) -> Agent:
+        """The agent that reads the notice: its opener, or the nearest agent above that still runs."""
         opener = self._members.get(member.parent.path)
         while opener is not None and opener.is_over:
             member = opener
@@ -103,7 +99,7 @@ class AgentsPanel:
         self._closed = False
 
     def soon(self) -> None:
-        """Draw in a moment."""
+        """Draw within `DRAW_SECONDS`."""
         if self._drawing is None and not self._closed:
             self._drawing = asyncio.get_running_loop().call_later(DRAW_SECONDS, self.draw)
 
@@ -113,13 +109,10 @@ class AgentsPanel:
         if self._closed:
             return
         members = tuple(self._members.values())
-        over = [member for member in members if member.row.phase not in LIVE_PHASES][-MAX_ENDED_ROWS:]
-        shown = {
-            one.id for one in (*over, *(member for member in members if member.row.phase in LIVE_PHASES))
-        }
-        self._log.emit(
-            PanelChanged(AGENTS_PANEL, tuple(_panel_row(member) for member in members if member.id in shown))
-        )
+        over = [member for member in members if member.row.phase not in LIVE_PHASES]
+        hidden = {member.id for member in over[:-MAX_ENDED_ROWS]}
+        rows = tuple(_panel_row(member) for member in members if member.id not in hidden)
+        self._log.emit(PanelChanged(AGENTS_PANEL, rows))
 
     def close(self) -> None:
         self._cancel()
@@ -133,15 +126,15 @@ class AgentsPanel:
 
 def _panel_row(member: Subagent) -> PanelRow:
     row = member.row
-    what = row.doing or row.report.partition("\n")[0] or row.task.partition("\n")[0]
-    return PanelRow(f"{row.id} {what}"[:200], row.phase, "", row)
+    text = row.doing or row.report.partition("\n")[0] or row.task.partition("\n")[0]
+    return PanelRow(f"{row.id} {text}"[:200], row.phase, "", row)
 
 
 class SubagentPool:
     """Every subagent of the session, those of earlier runs included.
 
-    `fresh` makes a budget for what begins outside of a turn; `wake` starts a turn of the main agent with a
-    text.
+    `fresh` creates a budget for work that begins outside a turn; `wake` starts a turn of the main agent with
+    a text.
     """
 
     def __init__(self, main: Agent, fresh: Callable[[], Budget], wake: Callable[[str], None]) -> None:
@@ -160,13 +153,13 @@ class SubagentPool:
         """Find a subagent by its path or a unique part of it. Raises `CockpitError`."""
         if (member := self.members.get(id)) is not None:
             return member
-        ended = [one for path, one in self.members.items() if id and path.endswith(f"/{id}")]
-        found = ended or [one for path, one in self.members.items() if id and id in path]
+        found = [member for path, member in self.members.items() if id and path.endswith(f"/{id}")]
+        found = found or [member for path, member in self.members.items() if id and id in path]
         if len(found) == 1:
             return found[0]
-        names = ", ".join(one.id for one in found or self.all()) or "none"
-        what = f"{id} could be several" if found else f"there is no agent {id}"
-        raise CockpitError(what, f"agents: {names}")
+        names = ", ".join(member.id for member in found or self.all()) or "none"
+        problem = f"{id} matches several agents" if found else f"there is no agent {id}"
+        raise CockpitError(problem, f"agents: {names}")
 
     def free_id(self, parent: str, name: str, numbered: bool) -> str:
         """An unused path below `parent`."""
@@ -198,10 +191,8 @@ class SubagentPool:
 
     async def cancel(self, id: str, at_once: bool = False) -> None:
         """Cancel a subagent and those below it."""
-        await self._end(
-            [subagent for subagent in self.all() if subagent.id == id or subagent.id.startswith(f"{id}/")],
-            at_once,
-        )
+        below = [member for member in self.all() if member.id == id or member.id.startswith(f"{id}/")]
+        await self._end(below, at_once)
 
     async def cancel_all(self, at_once: bool = False) -> None:
         await self._end(list(self.all()), at_once)
@@ -218,13 +209,13 @@ class SubagentPool:
 
     async def wait_for_any(self) -> None:
         """Wait until a subagent has ended; return at once when none runs."""
-        waits = [asyncio.create_task(subagent.wait()) for subagent in self.living()]
+        waits = [asyncio.create_task(member.wait()) for member in self.living()]
         try:
             if waits:
                 await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for one in waits:
-                one.cancel()
+            for wait in waits:
+                wait.cancel()
             await asyncio.gather(*waits, return_exceptions=True)
 
     def agents(self) -> tuple[Agent, ...]:
@@ -246,8 +237,7 @@ class SubagentPool:
 
     def see(self, envelope: Envelope) -> None:
         """Pass an event to the subagent it belongs to."""
-        member = self.members.get(envelope.agent)
-        if member is not None:
+        if (member := self.members.get(envelope.agent)) is not None:
             member.see(envelope)
 
     @contextlib.contextmanager
@@ -262,8 +252,7 @@ class SubagentPool:
             member.foreground -= 1
 
     async def _end(self, members: list[Subagent], at_once: bool) -> None:
-        ends = (member.cancel(at_once) for member in members if not member.is_over)
-        await asyncio.gather(*ends)
+        await asyncio.gather(*(member.cancel(at_once) for member in members if not member.is_over))
 
     def _start_next(self) -> None:
         most = max_concurrent(self.main.services.settings)
@@ -271,10 +260,8 @@ class SubagentPool:
             self._queue.popleft().begin()
 
     def _running(self) -> int:
-        waiting = {
-            subagent.parent.path for subagent in self.all() if subagent.foreground and not subagent.is_over
-        }
-        return sum(subagent.row.phase == "running" and subagent.id not in waiting for subagent in self.all())
+        waiting = {member.parent.path for member in self.living() if member.foreground}
+        return sum(member.row.phase == "running" and member.id not in waiting for member in self.all())
 
     def _tell(self, member: Subagent, terms: AgentTerms | None = None) -> None:
         """Emit a phase and draw it."""

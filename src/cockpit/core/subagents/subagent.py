@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
-from typing import Protocol
+from typing import TypeAlias
 
 from cockpit.core.agent import worktrees
 from cockpit.core.agent.agent import Agent
@@ -14,6 +14,7 @@ from cockpit.core.agent.plugin_context import end_jobs
 from cockpit.core.agent.turn_limits import Budget
 from cockpit.core.subagents.child_agent import first_message
 from cockpit.core.transcript.log import new_id
+from cockpit.core.transcript.session_store import left_out_note
 from cockpit.core.turn.turn import begin_turn, run_steps, run_turn
 from cockpit.errors import CockpitError
 from cockpit.plugin.agents import AgentHandle, AgentPhase, AgentRow, Report
@@ -29,51 +30,27 @@ from cockpit.protocol.events import (
     TurnStarted,
     UsageChanged,
 )
-from cockpit.protocol.messages import AssistantMessage, StopReason, Usage, UserMessage
+from cockpit.protocol.messages import AssistantMessage, StopReason, Usage
 from cockpit.protocol.safe_text import single_line
 
 # Beyond its own time limit, so that the turn can end at a step.
 GRACE_SECONDS = 2.0
 RESUMED_NOTE = (
-    "[cockpit ended while you were at it and has begun again. Go on with your task. What is marked as "
-    "interrupted may have happened or not: look before you do it again.]"
+    "[cockpit ended while you were working and has started again. Continue with your task. What is marked as "
+    "interrupted may have happened or not: check before you do it again.]"
 )
 STOP_TEXTS: dict[StopReason, str] = {
-    "max_turn_requests": "it was stopped, and this is how far it got",
-    "max_tokens": "it was stopped, and this is how far it got",
+    "max_turn_requests": "it was stopped; its result so far",
+    "max_tokens": "it was stopped; its result so far",
     "refusal": "it was refused",
-    "cancelled": "it was cancelled, and this is how far it got",
+    "cancelled": "it was cancelled; its result so far",
     "error": "it failed",
 }
 
 
-class SubagentWorker(Protocol):
-    """Does tasks, one after another."""
-
-    async def run(self, text: str | None) -> Report:
-        """Do what `text` says, or (None) continue what a restart interrupted."""
-        ...
-
-    async def tell(self, id: str, text: str) -> None:
-        """Send a message while it runs."""
-        ...
-
-    def stop(self) -> None:
-        """End at the next clean point."""
-        ...
-
-    async def settle(self, report: str) -> tuple[str, str]:
-        """After its end: a note for its opener on its worktree, and the branch of that."""
-        ...
-
-    def left_over(self) -> str:
-        """Messages that arrived too late to be read."""
-        ...
-
-
 class InProcessWorker:
-    """Runs turns of an agent on this loop. `isolates` gives it a worktree first; `fresh` makes the budget for
-    what it is told after its task."""
+    """Runs turns of an agent on this loop. `isolates` gives it a worktree first; `fresh` creates the budget
+    for messages after its task."""
 
     def __init__(self, agent: Agent, parent: Agent, isolates: bool, fresh: Callable[[], Budget]) -> None:
         self.agent = agent
@@ -83,6 +60,7 @@ class InProcessWorker:
         self._runs = 0
 
     async def run(self, text: str | None) -> Report:
+        """Do the task `text`, or (None) continue what a restart interrupted."""
         agent = self.agent
         agent.stopping = False
         if self._runs or text is None:
@@ -91,34 +69,38 @@ class InProcessWorker:
         self._runs += 1
         if self._isolates and (agent.folder.tree is None or agent.folder is self._parent.folder):
             agent.folder = await worktrees.isolate_subagent(self._parent, agent.path)
-        heard = len(agent.history.entries)
+        known = len(agent.history.entries)
         if text is None:
             ended = await self._timed(_resume_turn(agent))
         else:
-            if not heard:
-                text = await first_message(agent, text)
+            text = text if known else await first_message(agent, text)
             ended = await self._timed(run_turn(agent, "", agent.path, (Text(text),)))
-        return _build_report(agent, ended, heard)
+        report = report_text(ended.stop_reason, ended.message, last_text(agent, known))
+        return Report(report, ended.stop_reason, ended.usage, agent.budget.steps)
 
     async def tell(self, id: str, text: str) -> None:
+        """Send a message while it runs."""
         self.agent.steers.append((id, (Text(text),)))
 
     def stop(self) -> None:
+        """End at the next clean point."""
         self.agent.stopping = True
 
     async def settle(self, report: str) -> tuple[str, str]:
+        """After its end: a note on its worktree for its opener, and the branch of the worktree."""
         agent = self.agent
         folder = agent.folder
         if not self._isolates or folder.tree is None or folder is self._parent.folder:
             return "", ""
-        found = await worktrees.settle_worktree(agent, report)
-        if found is None:
+        outcome = await worktrees.settle_worktree(agent, report)
+        if outcome is None:
             return "", folder.branch
-        if not found.kept:
+        if not outcome.kept:
             agent.folder = self._parent.folder
-        return worktrees.describe_settled(found), found.branch if found.kept else ""
+        return worktrees.describe_settled(outcome), outcome.branch if outcome.kept else ""
 
     def left_over(self) -> str:
+        """Messages that arrived too late to be read."""
         texts = []
         while self.agent.steers:
             _, content = self.agent.steers.popleft()
@@ -133,13 +115,17 @@ class InProcessWorker:
                 return await turn
         except TimeoutError:
             seconds = self.agent.budget.limits.seconds
-            message = f"the limit of {seconds:g} s is reached" if seconds else "the time of its turn is over"
+            message = (
+                f"the limit of {seconds:g} s is reached"
+                if seconds
+                else "the time limit of its opener is reached"
+            )
             return TurnFinished("max_turn_requests", Usage(), left or 0.0, "seconds", message=message)
 
 
 class RunnerWorker:
-    """A subagent that a plugin's runner holds. `start` begins a task and returns its handle; the time limit
-    of `budget` is enforced here too."""
+    """A subagent run by a plugin's runner. `start` begins a task and returns its handle; the time limit of
+    `budget` is enforced here too."""
 
     def __init__(self, start: Callable[[str], Coroutine[None, None, AgentHandle]], budget: Budget) -> None:
         self._start = start
@@ -169,11 +155,11 @@ class RunnerWorker:
 
     async def tell(self, id: str, text: str) -> None:
         if self._handle is None:
-            raise CockpitError("it has not begun yet", "send it when it runs")
+            raise CockpitError("it has not started yet", "send the message when it runs")
         await self._handle.send(text)
 
     def stop(self) -> None:
-        """Do nothing: its runner is asked when the wait is cancelled."""
+        """Do nothing: the runner is stopped when the wait is cancelled."""
 
     async def settle(self, report: str) -> tuple[str, str]:
         return "", ""
@@ -182,18 +168,20 @@ class RunnerWorker:
         return ""
 
 
+SubagentWorker: TypeAlias = InProcessWorker | RunnerWorker
+
+
 async def _resume_turn(agent: Agent) -> TurnFinished:
-    """Finish a turn that ended with the process, or run one that had not begun."""
-    log = agent.services.log
+    """Finish a turn that ended with the process, or run a turn that had not begun."""
     turn = begin_turn(agent)
-    log.emit(MessageFinished(new_id(), UserMessage((Text(RESUMED_NOTE),))), agent.path)
+    agent.add_message(RESUMED_NOTE)
     try:
         ended = await run_steps(turn)
     except BaseException as error:
         failed = isinstance(error, Exception)
-        log.emit(turn.finished("error" if failed else "cancelled", message=str(error)), agent.path)
+        agent.emit(turn.finished("error" if failed else "cancelled", message=str(error)))
         raise
-    log.emit(ended, agent.path)
+    agent.emit(ended)
     return ended
 
 
@@ -206,28 +194,18 @@ def has_begun(agent: Agent) -> bool:
     )
 
 
-def last_text(agent: Agent, heard: int = 0) -> str:
-    """The last text it wrote, not counting the first `heard` messages."""
-    for entry in reversed(agent.history.entries[heard:]):
+def last_text(agent: Agent, known: int = 0) -> str:
+    """The last text it wrote, not counting the first `known` messages."""
+    for entry in reversed(agent.history.entries[known:]):
         if isinstance(entry.message, AssistantMessage) and entry.message.text:
             return entry.message.text
     return ""
 
 
-def _build_report(agent: Agent, ended: TurnFinished, heard: int) -> Report:
-    words = last_text(agent, heard)
-    return Report(
-        report_text(ended.stop_reason, ended.message, words),
-        ended.stop_reason,
-        ended.usage,
-        agent.budget.steps,
-    )
-
-
 def report_text(reason: StopReason, message: str, words: str) -> str:
-    """The text of a report; an end other than its own is stated above its last text."""
+    """The text of a report. An end that is not `end_turn` is stated above its last text."""
     if reason == "end_turn":
-        return words or "(it ended without a word)"
+        return words or "(it ended without a text)"
     head = f"[{STOP_TEXTS[reason]}{': ' if message else ''}{message}]"
     return f"{head}\n{words}" if words else head
 
@@ -240,8 +218,8 @@ END_PHASES: dict[StopReason, AgentPhase] = {"cancelled": "cancelled", "error": "
 
 
 class Subagent:
-    """A subagent. `worker` is None for one of an earlier run until it gets a message, when `reviving` makes
-    it. `output` is the number of characters of its report that its opener reads."""
+    """A subagent. `worker` is None for a subagent of an earlier run until it gets a message; `reviving` then
+    creates it. `output` is the number of characters of its report that its opener reads."""
 
     def __init__(
         self,
@@ -260,7 +238,7 @@ class Subagent:
         self.reviving: Callable[[], SubagentWorker] | None = None
         self._output = output
         self._changed = changed
-        self._said: str | None = row.task
+        self._next_text: str | None = row.task
         self._usage = Usage()
         self._over = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -281,22 +259,21 @@ class Subagent:
         return self._over.is_set()
 
     def begin(self) -> None:
-        """Start it."""
         self.row = replace(self.row, phase="running", started=time.time(), doing="begins")
         self._task = asyncio.create_task(self._live(), name=self.id)
         self._changed(self, True)
 
     def takes_up(self) -> None:
         """Continue where a restart interrupted it."""
-        self._said = None
+        self._next_text = None
 
     async def say(self, text: str) -> bool:
-        """Send `text` and return True; False when it has ended and must be queued again. Raises
-        `CockpitError` for one of an earlier run that cannot continue."""
+        """Send `text` and return True; return False when it has ended and must be queued again. Raises
+        `CockpitError` for a subagent of an earlier run that cannot continue."""
         if self.worker is None and self.reviving is not None:
             self.worker = self.reviving()
         if self.is_over or self.worker is None:
-            self._said = text
+            self._next_text = text
             self._over.clear()
             self.report = None
             self.row = replace(self.row, phase="queued", background=True, report="", doing="")
@@ -316,14 +293,14 @@ class Subagent:
             return self.report
         if not self.is_over:
             raise CockpitError(f"{self.id} is {self.row.phase}", "wait for it, or look at its transcript")
+        own = (envelope.event for envelope in reversed(self._durable()))
         words = next(
             (
-                envelope.event.message.text
-                for envelope in reversed(self.parent.services.log.durable())
-                if envelope.agent == self.id
-                and isinstance(envelope.event, MessageFinished)
-                and isinstance(envelope.event.message, AssistantMessage)
-                and envelope.event.message.text
+                event.message.text
+                for event in own
+                if isinstance(event, MessageFinished)
+                and isinstance(event.message, AssistantMessage)
+                and event.message.text
             ),
             self.row.report,
         )
@@ -346,7 +323,7 @@ class Subagent:
             await asyncio.sleep(0)
             self._task.cancel()
             if not await self._ends():
-                self._end(self._broken("cancelled", "it did not stop when it was told to"))
+                self._end(self._broken("cancelled", "it did not stop when it was asked to"))
         if self.agent is not None:
             await end_jobs(self.agent)
 
@@ -375,12 +352,12 @@ class Subagent:
 
     def transcript(self, cursor: int = 0) -> tuple[tuple[Event, ...], int]:
         """Its durable events after `cursor`, and the next cursor: the `seq` of the last one."""
-        found = [
-            envelope
-            for envelope in self.parent.services.log.durable()
-            if envelope.agent == self.id and envelope.seq > cursor
-        ]
-        return tuple(one.event for one in found), found[-1].seq if found else cursor
+        events = [envelope for envelope in self._durable() if envelope.seq > cursor]
+        return tuple(envelope.event for envelope in events), events[-1].seq if events else cursor
+
+    def _durable(self) -> tuple[Envelope, ...]:
+        log = self.parent.services.log
+        return tuple(envelope for envelope in log.durable() if envelope.agent == self.id)
 
     async def _ends(self) -> bool:
         try:
@@ -402,12 +379,12 @@ class Subagent:
             report = self._broken("error", text)
         branch = ""
         if self.worker is not None:
-            left, branch = await self.worker.settle(self.row.task)
-            report = replace(report, text=f"{report.text}\n\n{left}" if left else report.text)
+            note, branch = await self.worker.settle(self.row.task)
+            report = replace(report, text=f"{report.text}\n\n{note}" if note else report.text)
         self._end(report, branch)
 
     async def _run(self) -> Report:
-        worker, text = self.worker, self._said
+        worker, text = self.worker, self._next_text
         assert worker is not None
         while True:
             report = await worker.run(text)
@@ -444,8 +421,6 @@ class Subagent:
         if len(text) <= self._output:
             return text
         handle = self.parent.services.results.keep(text)
-        left = len(text) - self._output
         return (
-            f"{text[: self._output].rstrip()}\n"
-            f"[{left} of {len(text)} characters are set aside: read_result(handle={handle!r}) has all]"
+            f"{text[: self._output].rstrip()}\n{left_out_note(len(text) - self._output, len(text), handle)}"
         )

@@ -1,8 +1,8 @@
 """The conversation as the model sees it, folded from an agent's durable events.
 
-A live session and a resumed one fold the same events, so both send the same messages. In `messages()` every
-tool call has exactly one result right behind its answer, in call order, and neighbouring messages of the user
-are merged (property-tested). Adding a message costs the same however long the conversation is.
+A live session and a resumed session fold the same events, so both send the same messages. In `messages()`
+every tool call has exactly one result right after its answer, in call order, and neighbouring messages of the
+user are merged (property-tested). The cost of adding a message does not grow with the conversation.
 """
 
 from collections.abc import Iterable
@@ -40,13 +40,6 @@ class RequestMessages:
     _results: dict[str, ToolMessage] = field(default_factory=dict)
     _places: dict[str, list[int]] = field(default_factory=dict)
 
-    @staticmethod
-    def of(messages: Iterable[Message]) -> "RequestMessages":
-        sent = RequestMessages()
-        for message in messages:
-            sent.add(message)
-        return sent
-
     def add(self, message: Message) -> None:
         """Add the next message in the order of events."""
         match message:
@@ -60,7 +53,7 @@ class RequestMessages:
                 self._add_result(message)
 
     def _add_words(self, message: UserMessage) -> None:
-        """Model APIs want alternating roles: a message behind a user's message is merged into it."""
+        """Model APIs want alternating roles: a message after a user's message is merged into it."""
         last = self.messages[-1] if self.messages else None
         if isinstance(last, UserMessage):
             self._replace(len(self.messages) - 1, UserMessage((*last.content, *message.content)))
@@ -86,9 +79,8 @@ class RequestMessages:
         self.tokens += estimate_tokens(message_text(message))
 
     def _replace(self, place: int, message: Message) -> None:
-        self.tokens += estimate_tokens(message_text(message)) - estimate_tokens(
-            message_text(self.messages[place])
-        )
+        before = message_text(self.messages[place])
+        self.tokens += estimate_tokens(message_text(message)) - estimate_tokens(before)
         self.messages[place] = message
 
 
@@ -150,15 +142,15 @@ class ConversationHistory:
 
     def _fold_again(self) -> None:
         """Fold everything again, without the events hidden by rewinds."""
-        hidden = rewound_ranges(one for one in self._seen if isinstance(one, Envelope))
+        hidden = rewound_ranges(event for event in self._seen if isinstance(event, Envelope))
         self.entries, self.summary, self._pruned_before, self._sent = [], "", 0, None
         self._asked.clear()
         self._inner.clear()
-        for one in self._seen:
-            if not isinstance(one, Envelope):
-                self._edit(*one)
-            elif not any(begin <= one.seq < end for begin, end in hidden):
-                self._fold(one)
+        for event in self._seen:
+            if not isinstance(event, Envelope):
+                self._edit(*event)
+            elif not any(begin <= event.seq < end for begin, end in hidden):
+                self._fold(event)
 
     def _fold(self, envelope: Envelope) -> None:
         match envelope.event:
@@ -178,8 +170,7 @@ class ConversationHistory:
                 pass
 
     def edit(self, change: Literal["drop", "pin", "fold", "restore"], seqs: Iterable[int]) -> None:
-        """The user drops, pins, folds or restores messages; calls and results of a dropped message go with
-        it."""
+        """Drop, pin, fold or restore messages; calls and results of a dropped message go with it."""
         edited = (change, tuple(seqs))
         self._seen.append(edited)
         self._edit(*edited)
@@ -212,7 +203,7 @@ class ConversationHistory:
         return ()
 
     def as_sent(self, entry: HistoryEntry) -> Message:
-        """The message of `entry` as the next request holds it: a pruned body is cut."""
+        """The message of `entry` in the next request: a pruned body is cut."""
         message = entry.message
         prunes = entry.state == "folded" or (entry.seq < self._pruned_before and entry.state != "pinned")
         if prunes and isinstance(message, ToolMessage) and len(message.text) > PRUNED_LENGTH:
@@ -237,11 +228,13 @@ class ConversationHistory:
 
     def _as_sent(self) -> RequestMessages:
         if self._sent is None:
-            head: list[Message] = []
+            self._sent = RequestMessages()
             if self.summary:
-                head.append(UserMessage((Text(f"[Summary of the conversation so far]\n{self.summary}"),)))
-            messages = (self.as_sent(entry) for entry in self.entries if entry.state != "dropped")
-            self._sent = RequestMessages.of([*head, *messages])
+                text = f"[Summary of the conversation so far]\n{self.summary}"
+                self._sent.add(UserMessage((Text(text),)))
+            for entry in self.entries:
+                if entry.state != "dropped":
+                    self._sent.add(self.as_sent(entry))
         return self._sent
 
     def _take_result(self, seq: int, result: ToolResult) -> None:

@@ -1,5 +1,5 @@
-"""The log every event of a session passes: redacted, numbered, written when durable, and handed to watchers
-and readers. Each reader has its own queue, in which transient events are coalesced and durable ones are kept.
+"""The log every event of a session passes through: redacted, numbered, written when durable, and passed to
+watchers and readers. Each reader has its own queue, which merges transient events and keeps durable ones.
 """
 
 import asyncio
@@ -8,6 +8,7 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
+from typing import TypeAlias
 
 from cockpit.core.transcript import transcript
 from cockpit.core.transcript.transcript import AcceptedOp, AnswerDraft, AuditAnchor, StartedMark, Transcript
@@ -27,26 +28,24 @@ from cockpit.protocol.ops import Op
 from cockpit.protocol.wire import VERSION
 from cockpit.safety.redaction import RedactedStreams, Redactor
 
+StreamedText: TypeAlias = TextDelta | ThoughtDelta | ToolCallProgressed
+
 
 class RedactionGate:
-    """Redacts events, ops and drafts of one session before anything else sees them. Streams are held back
-    where they could hold half of a secret."""
+    """Redacts events, ops and drafts of one session before anything else sees them. A stream is held back
+    where it could end within a secret."""
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
         self._streams = RedactedStreams(redactor)
 
     def passed(self, event: Event) -> tuple[Event, ...]:
-        """The events to emit instead of `event`: none for a piece that is held back, and what was held back
-        before the event that ends its stream."""
+        """The events to emit instead of `event`: none for a piece that is held back. The event that ends a
+        stream comes after the text that was held back."""
+        if isinstance(event, StreamedText):
+            text = self._streams.feed(_stream_of(event), event.text)
+            return (replace(event, text=text),) if text else ()
         match event:
-            case TextDelta() | ThoughtDelta():
-                name = ("text" if isinstance(event, TextDelta) else "thought", event.message)
-                text = self._streams.feed(name, event.text)
-                return (replace(event, text=text),) if text else ()
-            case ToolCallProgressed():
-                text = self._streams.feed(("output", event.call), event.text)
-                return (replace(event, text=text),) if text else ()
             case MessageFinished(id=id):
                 rest = self._streams.end(("text", id)), self._streams.end(("thought", id))
                 pieces: tuple[Event, ...] = (TextDelta(id, rest[0]), ThoughtDelta(id, rest[1]))
@@ -87,12 +86,17 @@ class Subscription:
 
     def put(self, envelope: Envelope) -> None:
         """Queue an envelope; a delta of the last queued message is merged into it."""
-        if self._waiting and self._joins(self._waiting[-1].event, envelope.event):
-            self._pieces.append(_event_text(envelope.event))
+        last, event = self._waiting[-1].event if self._waiting else None, envelope.event
+        if (
+            isinstance(event, StreamedText)
+            and isinstance(last, StreamedText)
+            and _stream_of(event) == _stream_of(last)
+        ):
+            self._pieces.append(event.text)
             return
         self._settle()
-        if isinstance(envelope.event, PanelChanged):
-            self._drop_older(envelope.event.panel)
+        if isinstance(event, PanelChanged):
+            self._drop_older(event.panel)
         self._waiting.append(envelope)
         self._wake.set()
 
@@ -120,12 +124,11 @@ class Subscription:
             return
         last = self._waiting.pop()
         event = last.event
-        joined = _event_text(event) + "".join(self._pieces)
+        if isinstance(event, StreamedText):
+            joined = event.text + "".join(self._pieces)
+            is_output = isinstance(event, ToolCallProgressed)
+            event = replace(event, text=joined[-MAX_QUEUED_OUTPUT:] if is_output else joined)
         self._pieces.clear()
-        if isinstance(event, ToolCallProgressed):
-            event = replace(event, text=joined[-MAX_QUEUED_OUTPUT:])
-        elif isinstance(event, TextDelta | ThoughtDelta):
-            event = replace(event, text=joined)
         self._waiting.append(replace(last, event=event))
 
     def _drop_older(self, panel: str) -> None:
@@ -134,21 +137,16 @@ class Subscription:
                 self._waiting.remove(waiting)
                 return
 
-    @staticmethod
-    def _joins(last: Event, new: Event) -> bool:
-        match last, new:
-            case (TextDelta(message=one), TextDelta(message=two)):
-                return one == two
-            case (ThoughtDelta(message=one), ThoughtDelta(message=two)):
-                return one == two
-            case (ToolCallProgressed(call=one), ToolCallProgressed(call=two)):
-                return one == two
-            case _:
-                return False
 
-
-def _event_text(event: Event) -> str:
-    return event.text if isinstance(event, TextDelta | ThoughtDelta | ToolCallProgressed) else ""
+def _stream_of(event: StreamedText) -> tuple[str, str]:
+    """The stream that the event continues."""
+    match event:
+        case TextDelta():
+            return "text", event.message
+        case ThoughtDelta():
+            return "thought", event.message
+        case ToolCallProgressed():
+            return "output", event.call
 
 
 class SessionLog:
@@ -161,7 +159,7 @@ class SessionLog:
         self._transcript = transcript
         self._gate = gate
         # The session is open again: its earlier closings would end a new reader.
-        self._durable = [one for one in past if not isinstance(one.event, SessionClosed)]
+        self._durable = [envelope for envelope in past if not isinstance(envelope.event, SessionClosed)]
         self._readers: list[Subscription] = []
         self._watchers: list[Callable[[Envelope], None]] = []
         self._panels: dict[str, Envelope] = {}
@@ -169,16 +167,15 @@ class SessionLog:
         self.turn = ""
 
     def watch(self, see: Callable[[Envelope], None]) -> Callable[[], None]:
-        """Call `see` with every envelope from now on; it must not block. Returns a function that
-        ends this."""
+        """Call `see` with every envelope from now on; it must not block. The returned function ends this."""
         self._watchers.append(see)
         return lambda: self._watchers.remove(see)
 
     def emit(self, event: Event, agent: str = "main", call: str = "") -> Envelope:
-        """Redact, number, write (if durable) and hand out. Raises OSError when it cannot be written."""
+        """Redact, number, write (if durable) and pass on. Raises OSError when it cannot be written."""
         passed = self._gate.passed(event)
-        for one in passed[:-1]:
-            self._emit(one, agent, call)
+        for earlier in passed[:-1]:
+            self._emit(earlier, agent, call)
         if not passed:
             return Envelope(VERSION, self.seq, time.time(), self._session, self.turn, agent, call, event)
         return self._emit(passed[-1], agent, call)
@@ -194,9 +191,9 @@ class SessionLog:
         return envelope
 
     def emit_unwritten(self, event: Event) -> None:
-        """Hand out without writing, for when writing failed."""
-        for one in self._gate.passed(event):
-            self._hand_out(self._envelope(one, "main", ""))
+        """Pass on without writing, for when writing failed."""
+        for passed in self._gate.passed(event):
+            self._hand_out(self._envelope(passed, "main", ""))
 
     def accept(self, op: Op) -> None:
         """Write an op before it is acted on."""
@@ -211,7 +208,7 @@ class SessionLog:
         transcript.crash_point("marked")
 
     def anchor(self, hashed: str) -> None:
-        """Write the latest hash of the audit log, so that a cut end of it is noticed."""
+        """Write the latest hash of the audit log, so that a truncated audit log is noticed."""
         self._transcript.write(AuditAnchor(hashed))
 
     async def sync(self) -> None:

@@ -8,7 +8,7 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 from cockpit import paths
@@ -48,8 +48,8 @@ def session_file(session: str, root: str | None = None) -> Path:
     if root is not None:
         return session_file(session)
     if found:
-        raise SessionUnknown(f"{session} fits {len(found)} sessions", "give more of the id")
-    raise SessionUnknown(f"there is no session {session}", "cockpit sessions list shows them")
+        raise SessionUnknown(f"{session} matches {len(found)} sessions", "give more of the id")
+    raise SessionUnknown(f"there is no session {session}", "cockpit sessions list shows all")
 
 
 def latest_session(root: str) -> str | None:
@@ -82,7 +82,7 @@ def remove_session(session: str) -> Path:
 
 def _session_folders() -> list[Path]:
     try:
-        return sorted(one for one in (paths.state() / "sessions").iterdir() if one.is_dir())
+        return sorted(path for path in (paths.state() / "sessions").iterdir() if path.is_dir())
     except OSError:
         return []
 
@@ -92,28 +92,23 @@ def _session_row(path: Path) -> SessionRow | None:
     title, model, turns, prompted, header = "", "", 0, False, None
     try:
         updated = path.stat().st_mtime
-        for line in _read_lines(path):
-            if header is None:
-                header = json.loads(line)
-            elif TURN_MARK in line[:400]:
-                turns += 1
-                title = title or _session_title(line)
-            elif PROMPT_MARK in line[:120]:
-                # A prompt that was accepted and perhaps never begun counts too.
-                prompted = True
-            elif b'"type":"session_' in line[:400]:
-                event = json.loads(line).get("event", {})
-                model = event.get("model", model)
+        with path.open("rb") as file:
+            for line in file:
+                if header is None:
+                    header = json.loads(line)
+                elif TURN_MARK in line[:400]:
+                    turns += 1
+                    title = title or _session_title(line)
+                elif PROMPT_MARK in line[:120]:
+                    # A prompt that was accepted and perhaps never begun counts too.
+                    prompted = True
+                elif b'"type":"session_' in line[:400]:
+                    model = json.loads(line).get("event", {}).get("model", model)
     except (OSError, ValueError):
         return None
     if not isinstance(header, dict) or not (turns or prompted):
         return None
     return SessionRow(path.stem, str(header.get("root", "")), title, updated, turns, model)
-
-
-def _read_lines(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        yield from file
 
 
 def _session_title(line: bytes) -> str:
@@ -152,6 +147,11 @@ class StoredResults:
         return text[max(0, cursor) : end], -1 if end >= len(text) else end, len(text)
 
 
+def left_out_note(left: int, total: int, handle: str) -> str:
+    """The note after a cut text whose whole is stored under `handle`."""
+    return f"[{left} of {total} characters are left out: read_result(handle={handle!r}) returns all]"
+
+
 def cap_output(text: str, cap: Cap, window: int, results: StoredResults) -> tuple[str, str]:
     """`text` within its cap, and the handle of the whole, empty when nothing was stored.
 
@@ -168,8 +168,7 @@ def cap_output(text: str, cap: Cap, window: int, results: StoredResults) -> tupl
     else:
         head = _cut_head(lines, size // 2, entries // 2)
         tail = _cut_tail(text[len(head) :], size // 2, entries // 2)
-    left_out = len(text) - len(head) - len(tail)
-    note = f"[{left_out} of {len(text)} characters are set aside: read_result(handle={handle!r}) has all]"
+    note = left_out_note(len(text) - len(head) - len(tail), len(text), handle)
     return f"{head}\n{note}\n{tail}" if tail else f"{head}\n{note}", handle
 
 
@@ -192,5 +191,5 @@ def _cut_tail(text: str, size: int, entries: int) -> str:
     joined = "\n".join(tail)
     if text.endswith(joined):
         return joined
-    # A single line longer than the cap: keep its end.
+    # A single line longer than the cap: its end stays.
     return text.encode("utf-8", "replace")[-size:].decode("utf-8", "ignore")

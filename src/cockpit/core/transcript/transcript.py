@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TypeAlias, cast
 
@@ -38,7 +38,7 @@ class SessionLock:
             try:
                 descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             except FileExistsError:
-                self._drop_a_dead_one()
+                self._remove_dead_lock()
                 continue
             with os.fdopen(descriptor, "wb") as file:
                 file.write(mine)
@@ -48,7 +48,7 @@ class SessionLock:
     def release(self) -> None:
         self._path.unlink(missing_ok=True)
 
-    def _drop_a_dead_one(self) -> None:
+    def _remove_dead_lock(self) -> None:
         try:
             holder = json.loads(self._path.read_bytes())
             pid, started = int(holder["pid"]), str(holder["started"])
@@ -126,6 +126,9 @@ class AnswerDraft:
     agent: str
 
 
+DRAFT_FIELDS = ("message", "text", "thoughts", "agent")
+
+
 @dataclass(frozen=True, slots=True)
 class StartedMark:
     """`call` was about to run: after a crash it is unknown whether it did."""
@@ -155,7 +158,7 @@ TranscriptRecord: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class LoadedTranscript:
-    """What a file held. `reports` are sentences about what was cut or skipped."""
+    """The content of a file. `reports` are sentences about what was cut or skipped."""
 
     header: TranscriptHeader
     records: tuple[TranscriptRecord, ...]
@@ -205,8 +208,8 @@ class Transcript:
             self._lock.release()
 
 
-def load_transcript(path: Path, mend: bool = False) -> LoadedTranscript:
-    """Read a file. With `mend` a torn last line is cut from it; the caller must hold the lock.
+def load_transcript(path: Path, repair: bool = False) -> LoadedTranscript:
+    """Read a file. With `repair` a torn last line is cut from it; the caller must hold the lock.
 
     Raises `SessionUnknown` when there is no readable header.
     """
@@ -225,10 +228,10 @@ def load_transcript(path: Path, mend: bool = False) -> LoadedTranscript:
             reports.append(f"line {number} of {path.name} cannot be read and is skipped: {error.message}")
     if torn:
         reports.append(f"the last record of {path.name} was torn ({len(torn)} bytes) and is cut")
-        if mend:
+        if repair:
             os.truncate(path, len(raw) - len(torn))
     if not records or not isinstance(records[0], TranscriptHeader):
-        raise SessionUnknown(f"{path} is no transcript: it has no header")
+        raise SessionUnknown(f"{path} is not a transcript: it has no header")
     return LoadedTranscript(records[0], tuple(records[1:]), tuple(reports))
 
 
@@ -238,28 +241,14 @@ def _encode_record(record: TranscriptRecord) -> bytes:
             value = wire.encode(record)
         case AcceptedOp(op, seq):
             value = {"record": "op", "seq": seq, "op": wire.encode(op)}
-        case AnswerDraft(message, text, thoughts, agent):
-            value = {
-                "record": "draft",
-                "message": message,
-                "text": text,
-                "thoughts": thoughts,
-                "agent": agent,
-            }
-        case StartedMark(call):
-            value = {"record": "mark", "call": call}
-        case AuditAnchor(hashed):
-            value = {"record": "audit", "hash": hashed}
         case TranscriptHeader():
-            value = {
-                "record": "session",
-                "v": wire.VERSION,
-                "session": record.session,
-                "root": record.root,
-                "created": record.created,
-                "version": record.version,
-                "forked": record.forked,
-            }
+            value = {"record": "session", "v": wire.VERSION, **asdict(record)}
+        case AnswerDraft():
+            value = {"record": "draft", **asdict(record)}
+        case StartedMark():
+            value = {"record": "mark", **asdict(record)}
+        case AuditAnchor():
+            value = {"record": "audit", **asdict(record)}
     return (
         json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass") + b"\n"
     )
@@ -269,9 +258,9 @@ def _decode_record(line: bytes) -> TranscriptRecord:
     try:
         raw = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise DecodeFailed(f"no JSON: {error}") from error
+        raise DecodeFailed(f"not JSON: {error}") from error
     if not isinstance(raw, dict):
-        raise DecodeFailed("no object")
+        raise DecodeFailed("not an object")
     if "record" not in raw:
         value = wire.decode(raw)
         if not isinstance(value, Envelope):
@@ -288,16 +277,14 @@ def _decode_other(raw: Mapping[str, object]) -> TranscriptRecord:
         case "op":
             return AcceptedOp(cast("Op", wire.decode(raw["op"])), int(str(raw["seq"])))
         case "draft":
-            return AnswerDraft(*(str(raw[key]) for key in ("message", "text", "thoughts", "agent")))
+            return AnswerDraft(*(str(raw[key]) for key in DRAFT_FIELDS))
         case "mark":
             return StartedMark(str(raw["call"]))
         case "audit":
             return AuditAnchor(str(raw["hash"]))
         case "session":
-            created = float(str(raw["created"]))
+            session, root, version = (str(raw[key]) for key in ("session", "root", "version"))
             forked = str(raw.get("forked", ""))
-            return TranscriptHeader(
-                str(raw["session"]), str(raw["root"]), created, str(raw["version"]), forked
-            )
+            return TranscriptHeader(session, root, float(str(raw["created"])), version, forked)
         case other:
             raise DecodeFailed(f"an unknown record {other!r}")

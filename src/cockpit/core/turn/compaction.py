@@ -4,18 +4,17 @@ A call is never separated from its result, and at least four messages stay uncha
 summaries in a row only the user can compact, with /compact.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from cockpit.core.agent.agent import Agent
 from cockpit.core.agent.guards import run_guards
 from cockpit.core.agent.models import OFFLINE_MODEL
 from cockpit.core.agent.plugin_context import BudgetedModels
 from cockpit.core.transcript.history import PRUNED_LENGTH, HistoryEntry, estimate_tokens, message_text
-from cockpit.core.transcript.log import new_id
 from cockpit.plugin.models import ModelFailed, ModelRequest
 from cockpit.plugin.safety import Guarded
 from cockpit.protocol.content import Text
-from cockpit.protocol.events import ContextCompacted, MessageFinished, Warned
+from cockpit.protocol.events import ContextCompacted
 from cockpit.protocol.messages import AssistantMessage, Json, ToolMessage, UserMessage
 
 FULL_RATIO = 0.8
@@ -25,8 +24,8 @@ TAIL_MESSAGES = 4
 MANUAL_TAIL_TOKENS = 0
 MAX_FAILURES = 3
 INSTRUCTIONS = (
-    "Summarise this conversation between a developer and a coding agent for the agent, who will go on with "
-    "only your summary. Keep: what the user wants and decided, files and places (path:line) that matter, "
+    "Summarise this conversation between a developer and a coding agent for the agent, which will continue "
+    "with only your summary. Keep: what the user wants and decided, relevant files and places (path:line), "
     "what was changed and run with which outcome, open problems, the next step. Facts only, no preamble."
 )
 
@@ -38,14 +37,12 @@ def is_full(agent: Agent) -> bool:
 
 def context_size(agent: Agent) -> int:
     """Tokens of the context: the size the server reported last plus what was added since, or an estimate."""
-    history = agent.history.tokens()
-    if not agent.window_use.reported:
-        return history + agent.window_use.overhead
-    return agent.window_use.reported + max(0, history - agent.window_use.counted)
+    history, use = agent.history.tokens(), agent.window_use
+    return use.reported + max(0, history - use.counted) if use.reported else history + use.overhead
 
 
 async def compact(agent: Agent, focus: str = "", asked: bool = False) -> bool:
-    """Free room. True when something was freed."""
+    """Free room, and return whether that succeeded. `asked`: the user asked for it."""
     before = context_size(agent)
     if not asked and _prune(agent, before):
         return True
@@ -63,21 +60,19 @@ async def compact(agent: Agent, focus: str = "", asked: bool = False) -> bool:
     agent.window_use.failed_compactions = 0
     agent.window_use.reported = 0
     freed = sum(estimate_tokens(message_text(entry.message)) for entry in older) - estimate_tokens(summary)
-    agent.services.log.emit(ContextCompacted(summary, kept_from, before, max(0, before - freed)), agent.path)
+    agent.emit(ContextCompacted(summary, kept_from, before, max(0, before - freed)))
     await _run_compacted_guards(agent, summary, facts)
     return True
 
 
 async def _run_compacted_guards(agent: Agent, summary: str, facts: Mapping[str, Json]) -> None:
-    """Add what guards say to a conversation that starts again with its summary."""
-    outcome = await run_guards(agent, Guarded("compacted", summary, facts=facts))
-    added = list(outcome.added)
+    """Add the texts of guards to a conversation that starts again with its summary."""
+    added = (await run_guards(agent, Guarded("compacted", summary, facts=facts))).added
     if not agent.depth:
         again: dict[str, Json] = {"source": "compact", "model": agent.state.model}
         added += (await run_guards(agent, Guarded("session_start", facts=again))).added
     for text in added:
-        message = MessageFinished(new_id(), UserMessage((Text(text),)))
-        agent.services.log.emit(message, agent.path)
+        agent.add_message(text)
 
 
 def _prune(agent: Agent, before: int) -> bool:
@@ -86,15 +81,13 @@ def _prune(agent: Agent, before: int) -> bool:
     kept_from = _find_cut(agent, _tail_tokens(agent.window()))
     if kept_from is None:
         return False
-    long = [e for e in entries if e.seq < kept_from and isinstance(e.message, ToolMessage)]
-    sent = {e.seq: message_text(agent.history.as_sent(e)) for e in long}
-    freed = sum(
-        max(0, estimate_tokens(text) - estimate_tokens(text[:PRUNED_LENGTH])) for text in sent.values()
-    )
+    old = (entry for entry in entries if entry.seq < kept_from and isinstance(entry.message, ToolMessage))
+    texts = (message_text(agent.history.as_sent(entry)) for entry in old)
+    freed = sum(estimate_tokens(text) - estimate_tokens(text[:PRUNED_LENGTH]) for text in texts)
     if freed < agent.window() // 5:
         return False
     agent.window_use.reported = 0
-    agent.services.log.emit(ContextCompacted("", kept_from, before, max(0, before - freed)), agent.path)
+    agent.emit(ContextCompacted("", kept_from, before, max(0, before - freed)))
     return True
 
 
@@ -115,16 +108,11 @@ def _find_cut(agent: Agent, budget: int) -> int | None:
             continue
         if cut is not None and size > budget:
             break
-        if _can_start_tail(entries, at):
+        if isinstance(entries[at].message, UserMessage | AssistantMessage):
             cut = entries[at].seq
             if size > budget:
                 break
     return cut
-
-
-def _can_start_tail(entries: list[HistoryEntry], at: int) -> bool:
-    """Whether a tail may start here: with a user's message or an answer, never with a result."""
-    return isinstance(entries[at].message, UserMessage | AssistantMessage)
 
 
 async def _summarise(agent: Agent, older: list[HistoryEntry], facts: Mapping[str, Json]) -> str | None:
@@ -134,10 +122,9 @@ async def _summarise(agent: Agent, older: list[HistoryEntry], facts: Mapping[str
         lines.insert(0, f"Earlier summary: {agent.history.summary}")
     budget = 4 * max(1_000, agent.window() // 2)
     text = "\n\n".join(lines)[-budget:]
-    warn = _warner(agent)
     outcome = await run_guards(agent, Guarded("compaction", text, facts=facts))
     if refusal := outcome.refusal or outcome.halt:
-        warn(f"the summary was refused by {refusal}")
+        agent.warn(f"the summary was refused by {refusal}")
         return None
     focus = facts["focus"]
     instructions = f"{INSTRUCTIONS}\nKeep above all: {focus}" if focus else INSTRUCTIONS
@@ -147,21 +134,14 @@ async def _summarise(agent: Agent, older: list[HistoryEntry], facts: Mapping[str
     try:
         return (await BudgetedModels(agent).complete("default", request)).text.strip() or None
     except ModelFailed as error:
-        warn(f"the conversation could not be summarised: {error.message}")
+        agent.warn(f"the conversation could not be summarised: {error.message}")
         return None
-
-
-def _warner(agent: Agent) -> Callable[[str], None]:
-    def warn(text: str) -> None:
-        agent.services.log.emit(Warned(text), agent.path)
-
-    return warn
 
 
 def _summary_line(entry: HistoryEntry) -> str:
     match entry.message:
         case UserMessage():
-            return f"Person: {message_text(entry.message)}"
+            return f"User: {message_text(entry.message)}"
         case AssistantMessage():
             return f"Agent: {message_text(entry.message)}"
         case ToolMessage(name=name, text=text):

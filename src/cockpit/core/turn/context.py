@@ -7,6 +7,7 @@ request; one that raises is left out and reported once.
 import asyncio
 import hashlib
 import json
+from dataclasses import dataclass
 
 from cockpit.core.agent.agent import Agent
 from cockpit.core.agent.models import ModelChoice
@@ -15,17 +16,16 @@ from cockpit.core.transcript.history import estimate_tokens, message_text
 from cockpit.plugin.context import Context
 from cockpit.plugin.models import ModelRequest
 from cockpit.plugin.values import ContextSource
-from cockpit.protocol.events import Warned
 from cockpit.protocol.queries import ContextRow, ContextTable
 
 
+@dataclass(frozen=True, slots=True)
 class CollectedContext:
-    """What the sources said for one step, by place."""
+    """The texts of the context sources for one step, by place."""
 
-    def __init__(self, prefix: str, suffix: str, reminder: str) -> None:
-        self.prefix = prefix
-        self.suffix = suffix
-        self.reminder = reminder
+    prefix: str
+    suffix: str
+    reminder: str
 
     @property
     def system(self) -> str:
@@ -33,11 +33,16 @@ class CollectedContext:
 
 
 async def collect_context(agent: Agent, first_step: bool, steps: bool = True) -> CollectedContext:
-    """Ask the sources that are due: `each=session` once, `turn` at the first step, `step` always. `steps`
-    False, for a listing, does not ask the latter: what they say once must reach the model."""
-    sources = sorted(agent.services.catalog.all(ContextSource), key=lambda one: (one.order, one.name))
-    due = [one for one in sources if _is_due(agent, one, first_step, steps)]
-    await asyncio.gather(*(_run_source(agent, one) for one in due))
+    """Ask the sources that are due: `each=session` once, `turn` at the first step, `step` always.
+
+    A listing passes `steps=False` and does not ask the latter: a text they give only once must reach the
+    model.
+    """
+    sources = sorted(
+        agent.services.catalog.all(ContextSource), key=lambda source: (source.order, source.name)
+    )
+    due = [source for source in sources if _is_due(agent, source, first_step, steps)]
+    await asyncio.gather(*(_run_source(agent, source) for source in due))
     parts: dict[str, list[str]] = {"prefix": [], "suffix": [], "reminder": []}
     if agent.role is not None:
         parts["prefix"].append(agent.role.instructions)
@@ -51,7 +56,7 @@ async def collect_context(agent: Agent, first_step: bool, steps: bool = True) ->
 def build_request(
     agent: Agent, choice: ModelChoice, collected: CollectedContext, tools: bool, extra: str = ""
 ) -> ModelRequest:
-    """The request for one model. `extra` is a final instruction of the loop itself."""
+    """The request for one model. `extra` is a final instruction of the turn itself."""
     reminder = "\n\n".join(part for part in (collected.reminder, extra) if part)
     agent.window_use.overhead = (
         estimate_tokens(collected.system) + estimate_tokens(reminder) + agent.toolbox.tokens()
@@ -70,9 +75,7 @@ def build_request(
 async def context_table(agent: Agent) -> ContextTable:
     """The parts of the next request with estimates of their tokens."""
     collected = await collect_context(agent, first_step=False, steps=False)
-    schemas = [
-        [schema.name, schema.description, dict(schema.parameters)] for schema in agent.toolbox.schemas()
-    ]
+    schemas = agent.toolbox.schema_rows()
     rows = [
         ContextRow(0, "instructions", estimate_tokens(collected.prefix)),
         ContextRow(0, "surroundings", estimate_tokens(collected.suffix + collected.reminder)),
@@ -107,13 +110,14 @@ async def _run_source(agent: Agent, source: ContextSource) -> None:
         agent.context.fixed[source.name] = late
         return
     plugin = agent.services.catalog.owner(ContextSource, source.name)
-    task = asyncio.ensure_future(_collect_source(source, build_context(agent, plugin)))
+    context = build_context(agent, plugin)
+    task = asyncio.ensure_future(_collect_source(source, context))
     done, _ = await asyncio.wait((task,), timeout=source.deadline_ms / 1000)
-    if not done:
+    if done:
+        _store_text(agent, source, task)
+    else:
         agent.context.fixed.pop(source.name, None)
-        task.add_done_callback(lambda ended: _store_late_text(agent, source, ended))
-        return
-    _store_text(agent, source, task)
+        task.add_done_callback(lambda task: _store_late_text(agent, source, task))
 
 
 async def _collect_source(source: ContextSource, context: Context) -> str:
@@ -131,11 +135,8 @@ def _store_late_text(agent: Agent, source: ContextSource, task: "asyncio.Future[
 
 def _store_text(agent: Agent, source: ContextSource, task: "asyncio.Future[str]") -> None:
     error = task.exception()
-    if error is None:
-        agent.context.fixed[source.name] = task.result()
-        return
-    agent.context.fixed[source.name] = ""
-    if source.name not in agent.context.warned:
+    agent.context.fixed[source.name] = task.result() if error is None else ""
+    if error is not None and source.name not in agent.context.warned:
         agent.context.warned.add(source.name)
         text = f"the context source {source.name} failed: {type(error).__name__}: {error}"
-        agent.services.log.emit(Warned(text, "the prompt is sent without it"), agent.path)
+        agent.warn(text, "the prompt is sent without it")

@@ -1,6 +1,7 @@
-"""A turn, from a prompt to its stop reason: requests and tool calls alternate until the model is done. Files
-and symbols a prompt mentions (`@path`) are added to it first. A turn that started always finishes exactly
-once.
+"""A turn, from a prompt to its stop reason: model requests and tool calls alternate until the model is done.
+
+Files and symbols that a prompt mentions (`@path`) are added to it first. A turn that has started finishes
+exactly once.
 """
 
 import asyncio
@@ -16,22 +17,14 @@ from cockpit.core.agent.plugin_context import build_context
 from cockpit.core.agent.turn_limits import LimitReached, LoopGuard
 from cockpit.core.calls.tool_calls import run_calls
 from cockpit.core.permission.verdicts import MCP_MENTION
-from cockpit.core.transcript.log import new_id
 from cockpit.core.turn.compaction import compact, context_size, is_full
-from cockpit.core.turn.context import CollectedContext, build_request, collect_context
+from cockpit.core.turn.context import build_request, collect_context
 from cockpit.errors import CockpitError
 from cockpit.plugin.models import ModelFailed, ModelRequest
 from cockpit.plugin.safety import Guarded, Point
 from cockpit.plugin.values import Mention
 from cockpit.protocol.content import Block, Code, Text, plain_text
-from cockpit.protocol.events import (
-    MessageFinished,
-    StepStarted,
-    TurnFinished,
-    TurnStarted,
-    UsageChanged,
-    Warned,
-)
+from cockpit.protocol.events import MessageFinished, StepStarted, TurnFinished, TurnStarted, UsageChanged
 from cockpit.protocol.messages import AssistantMessage, Limit, StopReason, Usage, UserMessage
 
 MENTION_PATTERN = re.compile(r'(?<![\w@])(?P<sign>[@#])(?:"(?P<quoted>[^"\n]+)"|(?P<bare>[^\s"\'`,;()<>]+))')
@@ -56,10 +49,9 @@ async def expand_mentions(agent: Agent, content: tuple[Block, ...]) -> tuple[Blo
 
 
 async def _expand_mention(agent: Agent, sign: str, name: str) -> Block | None:
-    """The block of the first mention that knows `name`. Mentions are asked by name, so files come before
-    symbols."""
-    mentions = [one for one in agent.services.catalog.all(Mention) if one.sign == sign]
-    for mention in sorted(mentions, key=lambda one: one.name):
+    """The block of the first mention, by name, that knows `name`: files come before symbols."""
+    mentions = [mention for mention in agent.services.catalog.all(Mention) if mention.sign == sign]
+    for mention in sorted(mentions, key=lambda mention: mention.name):
         context = build_context(agent, agent.services.catalog.owner(Mention, mention.name))
         if (block := await mention.expand(name, context)) is not None:
             if mention.name == MCP_MENTION:
@@ -85,7 +77,7 @@ HALTED_TEXT = "the turn was ended by {}"
 GO_ON_PROMPT = (
     "[Your answer was cut off by the output limit. Go on where it stopped; send cut calls again, smaller.]"
 )
-CONVERSATION_FULL = "the conversation has {} tokens, as many as may be"
+CONVERSATION_FULL = "the conversation has reached its limit of {} tokens"
 SUM_UP_PROMPT = "[{reason}. Do not call tools: say what was done, what is left, and what to do next.]"
 
 
@@ -119,7 +111,8 @@ StartTexts = Callable[[], Awaitable[tuple[str, ...]]]
 def begin_turn(agent: Agent) -> TurnProgress:
     """A new turn of `agent` with fresh counters and a fresh loop guard."""
     agent.halt = ""
-    return TurnProgress(agent, LoopGuard(nudges_progress=not agent.is_planning and not _is_exploring(agent)))
+    explores = agent.role is not None and agent.role.explores
+    return TurnProgress(agent, LoopGuard(nudges_progress=not agent.is_planning and not explores))
 
 
 async def run_turn(
@@ -133,22 +126,20 @@ async def run_turn(
     """Run a prompt to its end and return the `TurnFinished` that was emitted.
 
     Cancellation ends the turn as `cancelled`, a full disk or a defect of ours as `error`; each is raised
-    again. `work` answers in place of the agent's own model, and `start_texts` gives what the guards of
+    again. `work` answers in place of the agent's own model, and `start_texts` returns what the guards of
     the session's start add.
     """
     turn = begin_turn(agent)
-    log = agent.services.log
-    log.emit(TurnStarted(op, origin, content), agent.path)
+    agent.emit(TurnStarted(op, origin, content))
     try:
         refusal = await _guard_prompt(turn, content, start_texts)
         finished = turn.finished("refusal", message=refusal) if refusal else await (work or run_steps)(turn)
         agent.halt = ""
     except BaseException as error:
         failed = isinstance(error, Exception)
-        finished = turn.finished("error", message=str(error)) if failed else turn.finished("cancelled")
-        log.emit(finished, agent.path)
+        agent.emit(turn.finished("error", message=str(error)) if failed else turn.finished("cancelled"))
         raise
-    log.emit(finished, agent.path)
+    agent.emit(finished)
     return finished
 
 
@@ -165,7 +156,8 @@ async def run_steps(turn: TurnProgress) -> TurnFinished:
 async def _step_loop(turn: TurnProgress) -> TurnFinished:
     agent = turn.agent
     while True:
-        _check_stop(agent)
+        if agent.stopping:
+            raise asyncio.CancelledError
         _deliver_messages(agent)
         if agent.max_history is not None and agent.history.tokens() >= agent.max_history:
             return await _sum_up(turn, LimitReached("tokens", CONVERSATION_FULL.format(agent.max_history)))
@@ -187,34 +179,28 @@ async def _step_loop(turn: TurnProgress) -> TurnFinished:
 
 
 async def _run_step(turn: TurnProgress, tools: bool = True, extra: str = "") -> AssistantMessage:
-    """One answer; a context overflow is met with compaction, at most twice."""
+    """Request one answer. When the context overflows, compact it and ask again, at most twice."""
     agent = turn.agent
     turn.step += 1
     choices = agent.choices()
     _check_price_known(agent, choices[0])
     collected = await collect_context(agent, turn.step == 1)
-    agent.services.log.emit(StepStarted(turn.step, choices[0].name), agent.path)
-    streaming = RequestContext(agent.services.log, agent.path, agent.services.breaker, turn.spend, new_id)
+    agent.emit(StepStarted(turn.step, choices[0].name))
+    streaming = RequestContext(agent.services.log, agent.path, agent.services.breaker, turn.spend)
+
+    def build(choice: ModelChoice) -> ModelRequest:
+        return build_request(agent, choice, collected, tools, extra)
+
     try:
-        message = await request_answer(choices, _request_builder(agent, collected, tools, extra), streaming)
+        message = await request_answer(choices, build, streaming)
     except ModelFailed as error:
         turn.overflows += 1
         if error.fault != "context_overflow" or turn.overflows > MAX_OVERFLOWS or not await compact(agent):
             raise
-        text = f"{error.message}; the older part was compacted, asking again"
-        agent.services.log.emit(Warned(text, source="overflow"), agent.path)
+        agent.warn(f"{error.message}; the older part was compacted, asking again", source="overflow")
         return await _run_step(turn, tools, extra)
-    _emit_usage(agent)
+    agent.emit(UsageChanged(agent.state.usage, context_size(agent), agent.window()))
     return message
-
-
-def _request_builder(
-    agent: Agent, collected: CollectedContext, tools: bool, extra: str
-) -> Callable[[ModelChoice], ModelRequest]:
-    def build(choice: ModelChoice) -> ModelRequest:
-        return build_request(agent, choice, collected, tools, extra)
-
-    return build
 
 
 def _check_price_known(agent: Agent, choice: ModelChoice) -> None:
@@ -222,13 +208,13 @@ def _check_price_known(agent: Agent, choice: ModelChoice) -> None:
     unknown = choice.provider.priced and (facts.input_price is None or facts.output_price is None)
     if unknown and agent.budget.has_money_cap():
         raise CockpitError(
-            f"the price of {choice.name} is unknown, so a money cap cannot be kept",
-            "give its prices in models.toml, or take the cap away",
+            f"the price of {choice.name} is unknown, so the money limit cannot be enforced",
+            "give its prices in models.toml, or remove the limit",
         )
 
 
 async def _run_answer_calls(turn: TurnProgress, message: AssistantMessage) -> TurnFinished | None:
-    """Run the calls of an answer. None means the model is asked again."""
+    """Run the calls of an answer. Returns None when the model is asked again."""
     results = await run_calls(turn.agent, message.calls, turn.guard)
     turn.denied += sum(result.outcome == "denied" for result in results)
     if turn.agent.halt:
@@ -238,45 +224,38 @@ async def _run_answer_calls(turn: TurnProgress, message: AssistantMessage) -> Tu
     if turn.guard.gives_up():
         reason = "the same call was repeated although it was refused"
         return await _sum_up(turn, LimitReached("loop", reason))
-    most = turn.agent.budget.limits.tool_calls
-    if most is not None and turn.agent.budget.tool_calls >= most and len(results) > 0:
-        over = any(result.text.startswith("not run: the limit") for result in results)
-        if over:
-            return await _sum_up(
-                turn, LimitReached("tool_calls", f"the limit of {most} tool calls is reached")
-            )
-    return None
+    limit = turn.guard.call_limit
+    return await _sum_up(turn, limit) if limit is not None else None
 
 
 async def _settle_answer(turn: TurnProgress, message: AssistantMessage) -> TurnFinished | None:
-    """Handle an answer without calls: the turn ends, unless the answer was cut, steered, or a guard wants
-    more."""
+    """End the turn after an answer without calls, unless it was cut off or steered, or a guard wants more."""
     agent = turn.agent
     if message.finish == "length":
         turn.continued += 1
         if turn.continued > MAX_CONTINUATIONS:
-            return turn.finished("max_tokens", message="the answer was cut off again and again")
-        _add_message(agent, GO_ON_PROMPT)
+            return turn.finished("max_tokens", message=f"the answer was cut off {turn.continued} times")
+        agent.add_message(GO_ON_PROMPT)
         return None
     if message.finish == "content_filter":
         return turn.finished("refusal", message="the provider's content filter ended the answer")
     if agent.steers or await _wait_for_subagents(agent):
         return None
-    points: tuple[Point, ...] = ("answer", "stop", "subagent_stop" if agent.depth else "stop")
-    for point in dict.fromkeys(points):
+    points: tuple[Point, ...] = ("answer", "stop", "subagent_stop") if agent.depth else ("answer", "stop")
+    for point in points:
         outcome = await run_guards(agent, Guarded(point, message.text, facts={"continued": turn.stops}))
         if outcome.halt:
             return turn.finished("refusal", message=HALTED_TEXT.format(outcome.halt))
         more = outcome.goes_on or "\n\n".join(outcome.added) or outcome.refusal
         if more and turn.stops < MAX_STOP_REFUSALS:
             turn.stops += 1
-            _add_message(agent, more)
+            agent.add_message(more)
             return None
     return turn.finished("end_turn")
 
 
 async def _sum_up(turn: TurnProgress, reached: LimitReached) -> TurnFinished:
-    """One answer without tools, so that the user gets more than a bare limit."""
+    """Ask for an answer without tools, so that the user gets more than a bare limit."""
     await _run_step(turn, tools=False, extra=SUM_UP_PROMPT.format(reason=reached.message))
     return turn.finished("max_turn_requests", reached.limit, reached.message)
 
@@ -284,7 +263,7 @@ async def _sum_up(turn: TurnProgress, reached: LimitReached) -> TurnFinished:
 async def _guard_prompt(
     turn: TurnProgress, content: tuple[Block, ...], start_texts: StartTexts | None
 ) -> str:
-    """Add what the guards of the start and of the prompt say; return why they refuse, or an empty string."""
+    """Add what the guards of the start and of the prompt add. Returns why they refuse, or an empty string."""
     agent = turn.agent
     guarded = Guarded("prompt", plain_text(content))
     if agent.depth:
@@ -302,42 +281,22 @@ async def _guard_prompt(
     if outcome.guarded.text != guarded.text:
         added.append(f"[The prompt reads, as rewritten by a guard:]\n{outcome.guarded.text}")
     for text in added:
-        _add_message(agent, text)
+        agent.add_message(text)
     return ""
 
 
 async def _wait_for_subagents(agent: Agent) -> bool:
-    """Without a user there is no next turn, so wait for a subagent that runs in the background."""
+    """Wait for a subagent in the background: without a user there is no next turn."""
     if agent.depth or agent.services.approvals.can_ask:
         return False
     await agent.agents.wait_for_any()
     return bool(agent.notes)
 
 
-def _is_exploring(agent: Agent) -> bool:
-    return agent.role is not None and agent.role.explores
-
-
-def _check_stop(agent: Agent) -> None:
-    """End an agent that was asked to stop."""
-    if agent.stopping:
-        raise asyncio.CancelledError
-
-
 def _deliver_messages(agent: Agent) -> None:
     while agent.notes:
         id, text = agent.notes.popleft()
-        agent.services.log.emit(MessageFinished(id, UserMessage((Text(text),))), agent.path)
+        agent.add_message(text, id)
     while agent.steers:
         id, content = agent.steers.popleft()
-        agent.services.log.emit(MessageFinished(id, UserMessage(content)), agent.path)
-
-
-def _add_message(agent: Agent, text: str) -> None:
-    """Add a message of the loop itself in the user's place."""
-    agent.services.log.emit(MessageFinished(new_id(), UserMessage((Text(text),))), agent.path)
-
-
-def _emit_usage(agent: Agent) -> None:
-    services, state = agent.services, agent.state
-    services.log.emit(UsageChanged(state.usage, context_size(agent), agent.window()), agent.path)
+        agent.emit(MessageFinished(id, UserMessage(content)))

@@ -68,9 +68,9 @@ async def test_updated_input_is_translated_validated_and_judged_again(house: Hou
         await driver.decide(request.id, "reject_once")
         await driver.end(turn)
         [result] = [one.result for one in driver.all(ToolCallFinished)]
-        [shown] = [one.text for one in driver.all(Warned) if "changed what" in one.text]
+        [shown] = [one.text for one in driver.all(Warned) if "changed the arguments" in one.text]
     assert result.outcome == "denied" and not (house.root / "c.txt").exists()
-    assert shown.startswith("PreToolUse ~/.claude/settings.json:7 changed what shell is called with")
+    assert shown.startswith("PreToolUse ~/.claude/settings.json:7 changed the arguments of shell")
     assert '"seconds": 5' in shown
 
 
