@@ -4,7 +4,10 @@ DIR ?= .
 ARGS ?=
 VENV := .venv
 BIN := $(VENV)/bin
-WORKERS ?= 2
+# Compiled modules are kept, also where the machine's default is not to: without them every start compiles anew.
+unexport PYTHONDONTWRITEBYTECODE
+# More workers than cores: many tests wait for processes.
+WORKERS ?= 4
 # The first of these that runs and is Python 3.11 or newer.
 PYTHON ?= $(shell for python in python3 python3.11 python3.12 python3.13 python3.14 python; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $$python && break; done)

@@ -41,6 +41,7 @@ def _length(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     return (node.end_lineno or node.lineno) - node.lineno + 1
 
 
+@pytest.mark.slow
 def test_every_file_keeps_to_the_sizes() -> None:
     violations = [
         f"{path.relative_to(ROOT)}: {violation}"
@@ -64,6 +65,7 @@ def test_no_module_is_named_by_a_bare_participle() -> None:
     assert not sorted(stem for stem in stems - NOUNS if PARTICIPLE.fullmatch(stem))
 
 
+@pytest.mark.slow
 def test_class_names_are_unique() -> None:
     homes = collections.defaultdict(list)
     for path in SOURCES:
@@ -135,6 +137,7 @@ def find_cycles(imports: Mapping[str, set[str]]) -> list[list[str]]:
     return cycles
 
 
+@pytest.mark.slow
 def test_no_modules_import_each_other_in_a_cycle() -> None:
     assert find_cycles(_imports()) == []
 

@@ -49,6 +49,7 @@ def test_the_library_still_has_the_attribute(name: str, owner: type, module: str
     assert not module or name in (ROOT / module).read_text(encoding="utf-8"), "remove it from the list"
 
 
+@pytest.mark.slow
 def test_no_other_private_attribute_of_a_library_is_used() -> None:
     listed = {name for name, _, _ in ATTRIBUTES} | DOCUMENTED
     strangers = []

@@ -44,6 +44,7 @@ async def talking(one: McpServer, folder: Path, mode: str, heard: list[str]) -> 
         await connection.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mode", "protocol", "asks"), [("auto", NEW, "greet"), ("legacy", OLD, "ask")])
 @pytest.mark.parametrize("transport", ["stdio", "streamable-http"])
 async def test_a_server_is_called_and_asks_back(
@@ -73,6 +74,7 @@ async def _use(one: McpServer, folder: Path, mode: str, protocol: str, asks: str
         assert "added" in {one.name for one in (await connection.offer()).tools}
 
 
+@pytest.mark.slow
 async def test_the_old_transport_of_events_works_still(tmp_path: Path) -> None:
     async with serving("sse", tmp_path) as one, talking(one, tmp_path, "auto", []) as connection:
         assert (await connection.call("add", {"a": 1, "b": 2})).text == "3"

@@ -74,6 +74,7 @@ async def listening(root: Path, *more: str) -> AsyncIterator[tuple[str, str]]:
             assert await process.wait() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("era", ERAS)
 async def test_on_pipes_a_client_finds_the_tools(root: Path, era: Era, tmp_path: Path) -> None:
     (root / "a.py").write_text("one = 1\n", encoding="utf-8")
@@ -86,6 +87,7 @@ async def test_on_pipes_a_client_finds_the_tools(root: Path, era: Era, tmp_path:
             assert "one = 1" in result.model_dump_json()
 
 
+@pytest.mark.slow
 async def test_stdout_carries_the_protocol_alone_and_the_end_of_stdin_ends_it(root: Path) -> None:
     call = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
     told = {"jsonrpc": "2.0", "method": "notifications/initialized"}
@@ -188,6 +190,7 @@ def test_user_settings_expose_tools_but_a_project_cannot(root: Path, home: Path)
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("signed", [signal.SIGINT, signal.SIGTERM])
 async def test_a_signal_ends_it_cleanly(root: Path, signed: signal.Signals) -> None:
     pipe = asyncio.subprocess.PIPE

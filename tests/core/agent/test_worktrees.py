@@ -180,6 +180,7 @@ async def test_a_merge_is_shown_hunk_by_hunk_and_applied_after_a_yes(repo: Repo)
     assert list((repo.folder / ".cockpit/worktrees").iterdir()) == []
 
 
+@pytest.mark.slow
 async def test_without_a_user_nothing_is_merged(repo: Repo) -> None:
     async with driving(repo.folder, options=options("full", someone=False)) as driver:
         await result_of(driver, "enter_worktree", name="fix")
@@ -192,6 +193,7 @@ async def test_without_a_user_nothing_is_merged(repo: Repo) -> None:
     assert repo.state() == before
 
 
+@pytest.mark.slow
 async def test_leaving_with_merge_asks_in_the_session_s_own_folder(repo: Repo) -> None:
     async with driving(repo.folder, options=options("full")) as driver:
         await result_of(driver, "enter_worktree", name="fix")
@@ -248,6 +250,7 @@ async def test_the_approved_change_is_what_is_merged(repo: Repo) -> None:
     assert repo.state() == before
 
 
+@pytest.mark.slow
 async def test_rewind_undoes_a_merge_by_the_model(repo: Repo) -> None:
     script(repo.folder.parent, does("merge_worktree", branch="fix"), {"text": "merged"})
     async with driving(repo.folder, options=options("full")) as driver:
@@ -310,6 +313,7 @@ async def test_two_sessions_do_not_share_a_worktree(repo: Repo) -> None:
         assert main_of(second).main.folder.tree is None
 
 
+@pytest.mark.slow
 async def test_the_user_can_do_all_of_it_by_command(repo: Repo) -> None:
     async with driving(repo.folder, options=options()) as driver:
         assert await shown(driver, "worktree", "") == "there are no worktrees"
@@ -345,6 +349,7 @@ async def test_arguments_of_other_agents_are_understood(repo: Repo) -> None:
         assert "not merged" in pruned.text
 
 
+@pytest.mark.slow
 async def test_two_subagents_edit_one_file_and_the_second_conflicts(repo: Repo) -> None:
     """Both work at once; the first is merged, the second learns of the conflict and is merged after a fix."""
     others: dict[str, list[Step]] = {

@@ -260,6 +260,7 @@ async def test_a_merge_driver_of_the_repository_does_not_run(
     assert not ran.exists()
 
 
+@pytest.mark.slow
 async def test_pruning_removes_only_merged_worktrees(repo: Repo, processes: LocalProcesses) -> None:
     await worked(processes, repo, {"a.py": "a\n"}, "merged")
     await merged(processes, repo, "merged")
@@ -355,6 +356,7 @@ async def test_pruning_removes_only_empty_stray_folders(repo: Repo, processes: L
     assert trees(repo) == ["full"]
 
 
+@pytest.mark.slow
 async def test_work_in_parallel_on_one_file(repo: Repo, processes: LocalProcesses) -> None:
     first, second = await asyncio.gather(
         worked(processes, repo, {"app.py": "ONE\ntwo\nthree\n"}, "first"),
