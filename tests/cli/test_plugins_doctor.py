@@ -37,7 +37,7 @@ FAULTY = {
     ),
     "waits": (
         HEAD + "@hookimpl\nasync def register_panels(register): ...\n",
-        "hooks are plain functions",
+        "hooks must be plain functions",
         "write `def`",
         "",
     ),
