@@ -1,4 +1,4 @@
-"""Writes sets of names as plain text: words separated by spaces."""
+"""Lets a set of names be written in source as one space-separated string: words separated by spaces."""
 
 
 def word_set(text: str) -> frozenset[str]:
