@@ -1,6 +1,6 @@
 """Ranks names, paths and labels by how well they match what the user typed.
 
-Ranks are compared with each other only: a lower one is a better match, None is no match.
+Ranks are compared with each other only: the lowest is the best match, and None means no match.
 """
 
 import re

@@ -70,7 +70,7 @@ def test_plugin_is_installed_and_removed_with_its_dependencies(
     assert isinstance(row["hooks"], dict) and set(row["hooks"]) == {"import", "register_commands"}
     assert cockpit("-p", "/tea", cwd=root).out == "tea it is\n"
     removed = run(root, "remove", "tea")
-    assert "Removed cockpit-tea 1.0." in removed.out and "No longer needed: tea-leaves 1.0" in removed.out
+    assert "Removed cockpit-tea 1.0." in removed.out and "(no longer needed): tea-leaves 1.0" in removed.out
     assert states(root) == {}
     assert not [name for name in everything(home) if "tea" in name.partition("/")[2] and "gen" not in name]
 

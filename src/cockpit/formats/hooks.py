@@ -82,7 +82,7 @@ def find_event(name: str) -> HookEvent | None:
 
 
 def explain_unknown_event(name: str) -> tuple[str, str]:
-    """Why there is no such event, and what to write instead."""
+    """Why the event is not supported, and what to write instead."""
     if _fold_name(name) in {_fold_name(word) for word in UNSUPPORTED_EVENTS.split()}:
         return f"{name} never occurs in cockpit", f"use one of {', '.join(EVENTS)}"
     near = closest_names(name, EVENTS, cutoff=0.5)

@@ -32,8 +32,8 @@ MASK = "***"
 
 @dataclass(slots=True)
 class McpEntry:
-    """The server at `path` while it is read field by field. `faults` and `understood` grow; if `is_broken`,
-    there is no server."""
+    """The server at `path` while it is read field by field. `faults` and `understood` grow; an entry
+    with `is_broken` is not used as a server."""
 
     located: ConfigFile
     path: ValuePath
@@ -50,7 +50,7 @@ class McpEntry:
         self.faults.append(self.located.fault((*self.path, key), reason, remedy))
 
     def broken(self, key: str, reason: str, remedy: str) -> None:
-        """Record a fault without which there is no server."""
+        """Record a fault that makes the server unusable."""
         self.refuse(key, reason, remedy)
         self.is_broken = True
 
@@ -165,7 +165,7 @@ def read_servers(
 def read_server_file(
     file: Path, layer: Layer, environment: Mapping[str, str], prefix: str = ""
 ) -> list[McpServer | Unloaded]:
-    """The servers in a file's `mcpServers` table, named `prefix` + name; none if there is no file."""
+    """The servers in a file's `mcpServers` table, named `prefix` + name. Empty if the file does not exist."""
     located = read_config(file)
     if located is None:
         return []

@@ -47,7 +47,7 @@ class SessionRequestHandler:
         return SamplingReply(answer.text, answer.model)
 
     def _show(self, request: SamplingRequest, answer: str, model: str) -> None:
-        """Show the request and the answer in the Trace, also when the user is no longer asked."""
+        """Show the request and the answer in the Trace, even if the user allowed all requests."""
         text = f"{self._source} asked {model}:\n\n{_shorten(_format_request(request))}"
         text += f"\n\nAnswer sent to the server:\n\n{_shorten(clean(answer))}"
         notice = Noticed("mcp", "show", (Text(text),), {"source": self._source, "model": model})

@@ -188,7 +188,7 @@ class SharedSession:
         await self.submit(Decide(_new_id(), ORIGIN, question.id, decision, note))
 
     async def decline(self, question: ClientQuestion, why: str = NO_USER_TEXT) -> None:
-        """Reject an approval or cancel a question, as there is no user to ask."""
+        """Reject an approval or cancel a question, because nobody can answer it."""
         if isinstance(question, ApprovalRequested):
             await self.submit(Decide(_new_id(), ORIGIN, question.id, "reject_once", why, by="nobody"))
         else:

@@ -1,4 +1,4 @@
-"""What is added to requests: the system prompt, `@` mentions of files and symbols, and new diagnostics.
+"""Context added to model requests: the system prompt, `@` mentions of files and symbols, and new problems.
 
 Start with `file_mentions.py`. Imports `tools` at most, never `files` or `commands`.
 """

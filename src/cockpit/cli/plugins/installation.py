@@ -45,25 +45,25 @@ class InstallPreview:
     plugins: tuple[PluginProbe, ...]
 
 
-def install_plugins(name: str, argv: Sequence[str]) -> int:
+def install_plugins(subcommand: str, argv: Sequence[str]) -> int:
     """Exit code 0 if installed, 1 if the user declines."""
-    args = _build_parser(name).parse_args(list(argv))
-    if name == "upgrade":
+    args = _build_parser(subcommand).parse_args(list(argv))
+    if subcommand == "upgrade":
         return _upgrade_plugins(args)
-    named = [sources.parse_source(text, args.editable) for text in args.source]
-    return _install_sources(named, args, upgrade=args.upgrade)
+    requested = [sources.parse_source(text, args.editable) for text in args.source]
+    return _install_sources(requested, args, upgrade=args.upgrade)
 
 
-def _build_parser(name: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog=f"cockpit plugins {name}")
-    if name == "install":
+def _build_parser(subcommand: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=f"cockpit plugins {subcommand}")
+    if subcommand == "install":
         parser.add_argument("source", nargs="+", metavar="NAME|PATH|git+URL")
-        parser.add_argument("-e", "--editable", action="store_true", help="use a folder in place")
-        parser.add_argument("--upgrade", action="store_true", help="also upgrade what it needs")
+        parser.add_argument("-e", "--editable", action="store_true", help="install a folder in editable mode")
+        parser.add_argument("--upgrade", action="store_true", help="also upgrade its dependencies")
     else:
         parser.add_argument("name", nargs="*", help="plugins to upgrade (default: all)")
     parser.add_argument("-y", "--yes", action="store_true", help="do not ask")
-    parser.add_argument("--no-index", action="store_true", help="use no package index")
+    parser.add_argument("--no-index", action="store_true", help="do not use a package index")
     parser.add_argument(
         "--no-build-isolation", action="store_true", help="build with the installed build tools"
     )
@@ -82,18 +82,20 @@ def _upgrade_plugins(args: argparse.Namespace) -> int:
             raise unknown_name("installed plugin", name, known)
     chosen = [known.get(name) or known[normalize_name(name)] for name in args.name] or list(record.plugins)
     if not chosen:
-        print("no plugin is installed")
+        print("No plugins are installed.")
         return 0
     # An environment made for another Python version is installed again as a whole.
-    whole = record.plugins if not record.fits else tuple(chosen)
-    named = [sources.parse_source(item.source, item.kind == "editable") for item in dict.fromkeys(whole)]
-    return _install_sources(named, args, upgrade=True)
+    outdated = record.plugins if not record.fits else tuple(chosen)
+    requested = [
+        sources.parse_source(item.source, item.kind == "editable") for item in dict.fromkeys(outdated)
+    ]
+    return _install_sources(requested, args, upgrade=True)
 
 
-def _install_sources(named: list[PluginSource], args: argparse.Namespace, upgrade: bool) -> int:
+def _install_sources(requested: list[PluginSource], args: argparse.Namespace, upgrade: bool) -> int:
     options = InstallOptions(args.installer, not args.no_index, not args.no_build_isolation, upgrade)
     with tempfile.TemporaryDirectory(prefix="cockpit-fetch-") as folder:
-        fetched = [sources.fetch_source(source, Path(folder, str(at))) for at, source in enumerate(named)]
+        fetched = [sources.fetch_source(source, Path(folder, str(at))) for at, source in enumerate(requested)]
         packages = [source for source in fetched if not _is_bundle(source)]
         for source in fetched:
             if source not in packages and not _add_bundle(source, args.yes):
@@ -123,18 +125,18 @@ def _add_bundle(source: PluginSource, yes: bool) -> bool:
 
 def _add_packages(packages: list[PluginSource], options: InstallOptions, yes: bool) -> int:
     record = discovery.read_record()
-    named = {package.named for package in packages}
-    if not record.fits and any(plugin.source not in named for plugin in record.plugins):
+    addresses = {package.named for package in packages}
+    if not record.fits and any(plugin.source not in addresses for plugin in record.plugins):
         raise CockpitError(
             f"the installed plugins are for Python {record.python}",
-            "run cockpit plugins upgrade to install them for this Python",
+            "run `cockpit plugins upgrade` to install them again for this Python version",
         )
     with stage_environment() as staged:
         # Read the versions now: a replaced distribution can no longer be read.
         before = {name: value.version for name, value in find_distributions([str(staged.site)]).items()}
         installer = install_packages(staged, packages, options)
         requested = _find_requested(staged, packages, installer)
-        preview = _preview_install(staged, requested, before)
+        preview = _prune_and_preview(staged, requested, before)
         _print_preview(preview)
         if not _confirm_install(yes):
             return 1
@@ -159,7 +161,7 @@ def _find_requested(
             if name in find_own_distributions():
                 reason = f"{name} is already in cockpit's own environment"
                 raise CockpitError(reason, f"`cockpit plugins` lists it; {UNCHANGED}")
-            raise CockpitError(f"{source.named} installed no package of its name", UNCHANGED)
+            raise CockpitError(f"{source.named} did not install a package of that name", UNCHANGED)
         dist = installed[name]
         points = tuple(point.name for point in dist.entry_points.select(group=ENTRY_POINT_GROUP))
         if not points:
@@ -189,10 +191,10 @@ def _find_distribution_name(source: PluginSource, installed: dict[str, Distribut
     return next((name for name, value in installed.items() if sources.is_built_from(value, source)), None)
 
 
-def _preview_install(
+def _prune_and_preview(
     staged: StagedEnvironment, requested: list[InstalledPlugin], before: dict[str, str]
 ) -> InstallPreview:
-    """Inspect the staged environment, and remove packages that are no longer needed. Raises `CockpitError` if
+    """Remove packages that the staged environment no longer needs, then inspect it. Raises `CockpitError` if
     a package conflicts with cockpit or a plugin does not load."""
     names = {normalize_name(plugin.distribution) for plugin in requested}
     if staged.before.fits:
@@ -201,7 +203,9 @@ def _preview_install(
         remove_distributions(staged, orphans)
     after = find_distributions([str(staged.site)])
     if faults := environment.find_conflicts(after, find_own_distributions()):
-        raise CockpitError("it conflicts with cockpit:\n  " + "\n  ".join(faults), UNCHANGED)
+        raise CockpitError(
+            "the packages conflict with those of cockpit:\n  " + "\n  ".join(faults), UNCHANGED
+        )
     probes = [
         probe
         for probe in probe_plugins(staged.folder, staged.site)
@@ -210,7 +214,7 @@ def _preview_install(
     for probe in probes:
         if probe.state == "failed":
             where = f" ({probe.trace})" if probe.trace else ""
-            raise CockpitError(f"the plugin {probe.name} does not load: {probe.reason}{where}", UNCHANGED)
+            raise CockpitError(f"the plugin {probe.name} cannot be loaded: {probe.reason}{where}", UNCHANGED)
     needed = [dist for name, dist in after.items() if name not in names and before.get(name) != dist.version]
     removed = tuple(f"{name} {version}" for name, version in before.items() if name not in after)
     return InstallPreview(tuple(requested), tuple(needed), removed, tuple(probes))
@@ -228,22 +232,22 @@ def _print_preview(preview: InstallPreview) -> None:
         for dist in preview.needed:
             print(escape_text(f"  {dist.name} {dist.version}"))
     if preview.removed:
-        print(escape_text(f"No longer needed: {', '.join(preview.removed)}"))
+        print(escape_text(f"Also removes (no longer needed): {', '.join(preview.removed)}"))
 
 
 def _print_probe(probe: PluginProbe) -> None:
-    took = probe.importing + sum(probe.hooks.values())
-    print(escape_text(f"  plugin {probe.name} ({took:.0f} ms) registers:"))
+    milliseconds = probe.importing + sum(probe.hooks.values())
+    print(escape_text(f"  plugin {probe.name} ({milliseconds:.0f} ms) registers:"))
     for value in probe.registers:
-        hides = f"; hides that of {value.shadows}" if value.shadows else ""
+        hides = f"; replaces the {value.kind} of {value.shadows}" if value.shadows else ""
         print(escape_text(f"    {value.kind:12} {value.name}  {value.what}{hides}"))
     if not probe.registers:
-        print("    nothing in an empty folder without settings")
+        print("    nothing (tried in an empty folder without settings)")
 
 
 def _confirm_install(yes: bool) -> bool:
     if not yes:
-        print("A plugin is code that runs with your rights.")
+        print("A plugin runs its own code with your permissions.")
     if confirm("Install and enable it?", yes):
         return True
     print(f"Not installed; {UNCHANGED}.")
@@ -253,7 +257,11 @@ def _confirm_install(yes: bool) -> bool:
 def _print_installed(plugins: list[InstalledPlugin]) -> None:
     disabled = files.load_settings(str(Path.cwd()), False).words("plugins.disabled")
     for plugin in plugins:
-        print(escape_text(f"Installed {plugin.distribution} {plugin.version}; the next start loads it."))
+        print(
+            escape_text(
+                f"Installed {plugin.distribution} {plugin.version}; it is loaded when cockpit next starts."
+            )
+        )
         for name in plugin.names:
             if name in disabled:
                 print(escape_text(f"{name} is disabled in your settings: cockpit plugins enable {name}"))
@@ -281,11 +289,15 @@ def _find_installed(name: str, record: InstalledRecord) -> InstalledPlugin:
             return plugin
     own = find_own_distributions()
     if normalize_name(name) == OWN_DISTRIBUTION or name in own[OWN_DISTRIBUTION].entry_points.names:
-        raise CockpitError(f"{name} is part of cockpit", f"to disable it run cockpit plugins disable {name}")
+        raise CockpitError(
+            f"{name} is part of cockpit", f"to disable it, run `cockpit plugins disable {name}`"
+        )
     for dist in own.values():
         names = dist.entry_points.select(group=ENTRY_POINT_GROUP).names
         if names and (normalize_name(name) == normalize_name(dist.name) or name in names):
-            raise CockpitError(f"{name} is in cockpit's own environment", f"pip uninstall {dist.name}")
+            raise CockpitError(
+                f"{name} is in cockpit's own environment", f"to remove it, run `pip uninstall {dist.name}`"
+            )
     known = {text for plugin in record.plugins for text in (plugin.distribution, *plugin.names)}
     raise unknown_name("installed plugin", name, {*known, *bundles.list_bundle_names()})
 
@@ -305,4 +317,4 @@ def _remove_packages(chosen: list[InstalledPlugin]) -> None:
     names = {normalize_name(plugin.distribution) for plugin in chosen}
     others = sorted(label for name, label in labels.items() if name not in names)
     if others:
-        print(f"No longer needed: {', '.join(others)}")
+        print(f"Also removed (no longer needed): {', '.join(others)}")

@@ -211,7 +211,7 @@ class Transcript:
 def load_transcript(path: Path, repair: bool = False) -> LoadedTranscript:
     """Read a file. With `repair` a torn last line is cut from it; the caller must hold the lock.
 
-    Raises `SessionUnknown` when there is no readable header.
+    Raises `SessionUnknown` if the header is missing or unreadable.
     """
     try:
         raw = path.read_bytes()

@@ -286,7 +286,7 @@ async def _guard_prompt(
 
 
 async def _wait_for_subagents(agent: Agent) -> bool:
-    """Wait for a subagent in the background: without a user there is no next turn."""
+    """Wait for a background subagent. Headless, no later turn would receive its report."""
     if agent.depth or agent.services.approvals.can_ask:
         return False
     await agent.agents.wait_for_any()

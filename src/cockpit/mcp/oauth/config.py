@@ -38,7 +38,7 @@ class LoginFailed(CockpitError):
 
 
 class OAuthLoginNeeded(CockpitError):
-    """A server requires a login, and there is no user to log in."""
+    """A server requires a login, and no user can be asked to log in."""
 
 
 @dataclass(frozen=True, slots=True)

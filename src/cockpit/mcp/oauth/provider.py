@@ -89,8 +89,8 @@ async def sign_assertion(config: OAuthConfig, audience: str) -> str:
 
 
 async def load_assertion(name: str, config: OAuthConfig, audience: str, resource: str) -> str:
-    """The assertion for the workload or the user: the token itself, or the one that the identity provider
-    exchanges it for (RFC 8693, an ID-JAG)."""
+    """The assertion for the workload or the user: the configured token, or an ID-JAG if the identity
+    provider exchanges it (RFC 8693)."""
     token = config.assertion
     if config.assertion_file:
         try:

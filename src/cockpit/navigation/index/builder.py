@@ -1,4 +1,4 @@
-"""Builds the index and updates it: walks the root and has new or changed files parsed by workers in
+"""Builds and updates the index: walks the root, and parses new or changed files in worker processes, in
 batches."""
 
 import os
@@ -20,8 +20,9 @@ BATCH_BYTES = 120_000
 BATCH_FILES = 60
 SMALL_BUILD_BYTES = 200_000
 MAX_RESTARTS = 5
-# A file as young as its stored facts may have changed within one tick of the clock.
-CLOCK_DOUBT_NS = 2_000_000_000
+# A file modified this shortly before its facts were saved may have changed again within the same clock tick,
+# so its content is compared.
+MTIME_MARGIN_NS = 2_000_000_000
 
 
 def walk_sources(root: str, readers: LanguageParsers, start: str = "") -> Iterator[tuple[str, int, int]]:
@@ -52,10 +53,10 @@ def _walk_folder(
 
 def relative_path(root: str, path: str) -> str:
     """`path` relative to the root with `/`; empty for the root itself and for paths outside."""
-    real = os.path.normpath(Path(root, path))
-    if not real.startswith(root.rstrip(os.sep) + os.sep):
+    absolute = os.path.normpath(Path(root, path))
+    if not absolute.startswith(root.rstrip(os.sep) + os.sep):
         return ""
-    return real[len(root.rstrip(os.sep)) + 1 :].replace(os.sep, "/")
+    return absolute[len(root.rstrip(os.sep)) + 1 :].replace(os.sep, "/")
 
 
 def is_indexed(root: str, path: str, readers: LanguageParsers) -> bool:
@@ -79,7 +80,7 @@ class ParseQueue:
 
     def give_back(self, batch: list[str]) -> list[str]:
         """After a worker's death, queue each file of its batch alone. A file that was already alone is
-        returned as lost."""
+        returned: it is left out."""
         with self.lock:
             self.restarts += 1
             if len(batch) == 1 and batch[0] in self.suspects:
@@ -90,41 +91,41 @@ class ParseQueue:
 
 
 class IndexBuilder:
-    """One pass over the root. Its thread ends with the pass, its workers with its thread."""
+    """Indexes the root in one pass. The caller may pass `prestarted_workers`; `close` stops all workers."""
 
     def __init__(
         self,
         root: str,
         readers: LanguageParsers,
         catalog: FileCatalog,
-        file: Path | None,
+        cache_file: Path | None,
         report: Callable[[], None],
-        early: Sequence[WorkerProcess] = (),
+        prestarted_workers: Sequence[WorkerProcess] = (),
     ) -> None:
         self.root = root
         self.readers = readers
         self.catalog = catalog
         self.version = file_facts.cache_version(readers.languages)
-        self.file = file
+        self.cache_file = cache_file
         self._report = report
         self._walked_at = 0
-        self._processes: list[WorkerProcess] = list(early)
-        self._early = list(early)
+        self._processes: list[WorkerProcess] = list(prestarted_workers)
+        self._prestarted = list(prestarted_workers)
         self._lock = threading.Lock()
 
     def run(self) -> None:
         """Load the cache, find what differs, parse it and save it."""
-        stored, saved = self._known()
+        stored, saved = self._load_known_facts()
         self._walked_at = time.time_ns()
         files = list(walk_sources(self.root, self.readers))
         todo: list[tuple[str, int]] = []
         unchanged: list[FileFacts] = []
         for path, modified, size in files:
-            fresh = self._unchanged(stored.get(path), modified, size, saved)
-            if fresh is None:
+            facts = self._reusable_facts(stored.get(path), modified, size, saved)
+            if facts is None:
                 todo.append((path, size))
             else:
-                unchanged.append(fresh)
+                unchanged.append(facts)
         self.catalog.begin(unchanged, [path for path, _ in todo])
         self._report()
         self._parse(todo)
@@ -134,11 +135,11 @@ class IndexBuilder:
             self.save()
 
     def save(self) -> None:
-        """If the cache cannot be written, only the next start is slower."""
-        if self.file is None:
+        """Save the cache. A failure is ignored: it only makes the next start slower."""
+        if self.cache_file is None:
             return
         try:
-            file_facts.save_facts(self.file, self.version, self.catalog.all(), time.time_ns())
+            file_facts.save_facts(self.cache_file, self.version, self.catalog.all(), time.time_ns())
         except OSError:
             return
         self.catalog.dirty = False
@@ -150,16 +151,18 @@ class IndexBuilder:
             process.kill()
             process.wait()
 
-    def _known(self) -> tuple[dict[str, FileFacts], int]:
+    def _load_known_facts(self) -> tuple[dict[str, FileFacts], int]:
         """The facts known before the walk and when (ns) they were true: from memory, else from disk."""
         if self.catalog.begun:
             return dict(self.catalog.files), self._walked_at
-        return file_facts.load_facts(self.file, self.version) if self.file else ({}, 0)
+        return file_facts.load_facts(self.cache_file, self.version) if self.cache_file else ({}, 0)
 
-    def _unchanged(self, stored: FileFacts | None, modified: int, size: int, saved: int) -> FileFacts | None:
+    def _reusable_facts(
+        self, stored: FileFacts | None, modified: int, size: int, saved: int
+    ) -> FileFacts | None:
         if stored is None or stored.size != size:
             return None
-        if stored.modified == modified and modified < saved - CLOCK_DOUBT_NS:
+        if stored.modified == modified and modified < saved - MTIME_MARGIN_NS:
             return stored
         try:
             text, _ = read_file(f"{self.root}/{stored.path}")
@@ -169,21 +172,21 @@ class IndexBuilder:
         return stored._replace(modified=modified) if is_same else None
 
     def _parse(self, todo: list[tuple[str, int]]) -> None:
-        early, self._early = self._early, []
+        prestarted, self._prestarted = self._prestarted, []
         work = ParseQueue(deque(_make_batches(todo)))
         is_small = sum(size for _, size in todo) < SMALL_BUILD_BYTES
-        if is_small and not early:
+        if is_small and not prestarted:
             self._parse_here(work)
             return
-        workers: list[WorkerProcess | None] = [*early] or [None] * count_workers(os.cpu_count() or 1)
+        workers: list[WorkerProcess | None] = [*prestarted] or [None] * count_workers(os.cpu_count() or 1)
         threads = [
-            threading.Thread(target=self._feed, args=(work, worker), daemon=True) for worker in workers
+            threading.Thread(target=self._run_worker, args=(work, worker), daemon=True) for worker in workers
         ]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        # What is left if no worker could be started.
+        # Batches are left if no worker could be started, or if too many died.
         self._parse_here(work)
         self.close()
 
@@ -195,32 +198,32 @@ class IndexBuilder:
         self.catalog.put([item for item in facts if item is not None])
         self._report()
 
-    def _feed(self, work: ParseQueue, process: WorkerProcess | None) -> None:
+    def _run_worker(self, work: ParseQueue, process: WorkerProcess | None) -> None:
         """Give one worker batch after batch; replace it when it dies."""
         while work.restarts <= MAX_RESTARTS and (batch := work.take()):
-            process = process or self._worker()
+            process = process or self._start_worker()
             if process is None:
                 work.batches.appendleft(batch)
                 return
             rows = parse_batch(process, batch)
             if rows is None:
-                self._drop(process)
+                self._stop_worker(process)
                 process = None
                 self.catalog.leave_out(work.give_back(batch))
                 continue
             self._merge(rows)
             self.catalog.remove(set(batch) - {facts.path for facts in rows})
         if process is not None:
-            self._drop(process)
+            self._stop_worker(process)
 
-    def _drop(self, process: WorkerProcess) -> None:
+    def _stop_worker(self, process: WorkerProcess) -> None:
         with self._lock:
             if process in self._processes:
                 self._processes.remove(process)
         process.kill()
         process.wait()
 
-    def _worker(self) -> WorkerProcess | None:
+    def _start_worker(self) -> WorkerProcess | None:
         """A worker that is stopped with this builder; None if no process can be started."""
         process = start_worker(self.root, self.readers.languages)
         if process is not None:

@@ -385,7 +385,7 @@ class ParsedFile:
         return [captures for _, captures in QueryCursor(query).matches(self.tree.root_node)]
 
     def node_at(self, line: int, column: int) -> "Node | None":
-        """The name at a position, or the one that ends there. Both numbers count from 1."""
+        """The name at a position, or the name that ends just before it. Both numbers count from 1."""
         if not 1 <= line <= len(self.lines.lines):
             return None
         row, byte = line - 1, self.lines.byte(line, column)

@@ -1,4 +1,4 @@
-"""Guards of skills: they enforce the tools an active skill allows, and notice the files that are touched.
+"""Guards of skills: limit calls to the tools that an active skill allows, and record which files are touched.
 
 No guard here loosens a verdict.
 """
@@ -26,7 +26,7 @@ ALWAYS_ALLOWED = frozenset({"use_skill", "read_result", "todo", "ask_user", "too
 
 
 async def begin_turn(guarded: Guarded, context: Context) -> Ruling:
-    """End the last turn's restrictions, and add the skills whose keywords the prompt contains."""
+    """Lift the restrictions of the previous turn, and add the skills that have a keyword in the prompt."""
     session = context.session
     await asyncio.to_thread(SKILL_SESSIONS.begin_turn, session.id, session.agent, guarded.text)
     notes = SKILL_SESSIONS.take_notes(session.id) if session.agent == MAIN_AGENT else ()
@@ -61,7 +61,9 @@ async def enforce_restrictions(guarded: Guarded, context: Context) -> Ruling:
 async def _refusal_reason(restriction: SkillRestriction, tool: Tool, call: ToolCall, context: Context) -> str:
     if restriction.denied and await touches_call(restriction.denied, tool, call, context):
         denied = ", ".join(restriction.denied)
-        return f"the skill {restriction.skill} forbids {denied} until the end of this turn; go on without it"
+        return (
+            f"the skill {restriction.skill} forbids {denied} until the end of this turn; continue without it"
+        )
     if restriction.allowed is None or tool.name in ALWAYS_ALLOWED:
         return ""
     if await covers_call(restriction.allowed, tool, call, context):

@@ -80,7 +80,7 @@ def _parse_preset(name: str, table: Mapping[str, object]) -> Preset:
         base_url=_get_text(table, "base_url"),
         default=_get_text(table, "default"),
         also=tuple(map(str, also)) if isinstance(also, list) else (),
-        other_region=_get_text(table, "elsewhere"),
+        other_region=_get_text(table, "other_region"),
         keys_at=_get_text(table, "keys_at"),
         public_models=table.get("public_models") is True,
         limit=_get_text(table, "limit", "max_tokens"),
