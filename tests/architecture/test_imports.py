@@ -41,3 +41,14 @@ def test_loading_every_plugin_of_ours_keeps_heavy_libraries_out() -> None:
 def test_the_version_needs_nothing_but_the_package() -> None:
     code = "from cockpit.cli.main import main\nmain(['--version'])"
     assert not _loaded(code) & {"asyncio", "argparse", "dataclasses", "importlib.metadata", "pluggy"}
+
+
+def test_judging_a_path_does_not_load_the_reader_of_command_lines() -> None:
+    code = (
+        "import sys\n"
+        "from cockpit.safety.path_classifier import classify_path\n"
+        "from cockpit.safety.policy import build_context\n"
+        "classify_path('a.py', 'read', build_context('/tmp', reads_git=False))\n"
+        "assert 'cockpit.safety.bash' not in sys.modules"
+    )
+    _loaded(code)

@@ -117,14 +117,18 @@ def build_context(
 ) -> ExecutionContext:
     """The context for `root`, a real folder. `sandbox`: a full sandbox is available; `home` "" is the user's.
     With `reads_git` False the repository's configuration is not read, so that git readers ask."""
-    from cockpit.safety.bash.git import is_repository_plain
+    is_plain = False
+    if reads_git:
+        # Not for paths: loading the reader of command lines would delay the first tool call by 10 ms.
+        from cockpit.safety.bash.git import is_repository_plain
 
+        is_plain = is_repository_plain(root)
     return ExecutionContext(
         root=root,
         home=os.path.realpath(home or Path.home()),
         cwd=cwd,
         own=list_cockpit_folders(),
-        git_is_plain=reads_git and is_repository_plain(root),
+        git_is_plain=is_plain,
         sandbox=sandbox,
         platform="windows" if sys.platform == "win32" else "posix",
     )

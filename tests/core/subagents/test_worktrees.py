@@ -232,7 +232,7 @@ async def test_its_session_root_and_surroundings_are_its_worktree(repo: Repo) ->
         said = (await collect_context(main, first_step=True)).suffix
         assert f"Folder: {main.folder.root}" in said
         assert "Git branch: cockpit/x-1-1" in said
-        assert f"the worktree x-1 of {repo.folder}, yours alone" in said
+        assert f"the worktree x-1 of {repo.folder}. It is yours alone" in said
 
 
 async def test_a_session_in_a_subfolder_works_in_that_subfolder_of_the_worktree(repo: Repo) -> None:
