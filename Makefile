@@ -59,7 +59,7 @@ format: $(VENV)/.dev
 	@$(BIN)/ruff check --fix .
 
 snapshots: $(VENV)/.dev
-	@$(BIN)/python -m pytest tests/tui -k snapshot --snapshot-update $(ARGS)
+	@$(BIN)/python -m pytest -n $(WORKERS) tests/tui -m "not slow" --snapshot-update $(ARGS)
 	@cp snapshots/test_snapshots/test_approval.svg docs/images/cockpit-dark.svg
 	@cp snapshots/test_snapshots/test_approval_light.svg docs/images/cockpit-light.svg
 	@$(BIN)/python -m bench.contact_sheets
